@@ -1,0 +1,73 @@
+"""Errors, told apart by what to do next.
+
+    HoldfastError                 the sentence for the user is the message; `exit_code` is what a command ends with
+    ├── UsageError                the request itself is wrong: change it                              (exit 2)
+    │   ├── WrongState            the job's status does not allow this; names what would be allowed
+    │   ├── UnknownJob            no job answers to that name
+    │   ├── AmbiguousJob          more than one does
+    │   ├── JobHeld               a living process works on it: wait, or stop that one
+    │   └── SpecChanged           the same job with another scope: start afresh
+    ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
+    ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
+    ├── StorageFull               no room: pause, keep what is committed                               (exit 3)
+    └── StorageFailed             a write or an fsync failed: stop, the last commit stands             (exit 1)
+"""
+
+
+class HoldfastError(Exception):
+    """Something went wrong, and the message says what to do about it."""
+
+    exit_code = 1
+
+
+class UsageError(HoldfastError):
+    """The request can't be met as it was made."""
+
+    exit_code = 2
+
+
+class WrongState(UsageError):
+    """The job's status does not allow the action."""
+
+    def __init__(self, status: str, action: str, allowed: tuple[str, ...]) -> None:
+        self.status = status
+        self.action = action
+        self.allowed = allowed
+        options = ", ".join(allowed) if allowed else "nothing"
+        super().__init__(f"can't {action} a job that is {status}; from there you can: {options}")
+
+
+class UnknownJob(UsageError):
+    """No job has that id, prefix or name."""
+
+
+class AmbiguousJob(UsageError):
+    """The prefix fits more than one job."""
+
+
+class JobHeld(UsageError):
+    """A living process works on the job."""
+
+
+class SpecChanged(UsageError):
+    """The same job was asked for with another scope or other patterns."""
+
+
+class HomeError(HoldfastError):
+    """The home can't be used as it is."""
+
+    exit_code = 2
+
+
+class LeaseLost(HoldfastError):
+    """The chunk belongs to another claim by now; nothing more may be written."""
+
+
+class StorageFull(HoldfastError):
+    """The disk, or what may be used of it, is full."""
+
+    exit_code = 3
+
+
+class StorageFailed(HoldfastError):
+    """The disk or the database refused a write."""

@@ -1,0 +1,141 @@
+"""Items, what handling one gave, and how a new finding meets what the ledger knows already."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class ItemStatus(StrEnum):
+    """Where an item stands. Taken is not a status: what was taken and not committed is still pending."""
+
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    REDIRECTED = "redirected"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An address that somebody named: a start URL, a link, a redirect's target.
+
+    `skip` is None when the job admits it, else the reason why not; it becomes an item all the same,
+    so that nothing discovered is forgotten.
+    """
+
+    url: str
+    fingerprint: bytes
+    host: str
+    """Whom to ask: the key of politeness, for the web an origin."""
+    depth: int
+    kind: str = "page"
+    parent_id: int | None = None
+    skip: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item as the ledger hands it out to be handled."""
+
+    id: int
+    url: str
+    host_id: int
+    host: str
+    depth: int
+    kind: str = "page"
+    parent_id: int | None = None
+    attempts: int = 0
+    """How often it was tried before, committed retries only."""
+    rejudge: bool = False
+    """Done already, then found at a lesser depth: its stored links are to be judged again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A result row. `exchange` is the raw evidence, opaque to the engine, that the segments store."""
+
+    kind: str
+    data: Mapping[str, Any]
+    exchange: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The item gave what it should."""
+
+    records: tuple[Record, ...] = ()
+    found: tuple[Found, ...] = ()
+    unkept: int = 0
+    """Findings that were rejected and not kept as items, only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redirected:
+    """The address stands for another one, which is an item of its own."""
+
+    found: tuple[Found, ...]
+    reason: str
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It won't work, however often we try."""
+
+    reason: str
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """We may not or need not."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Not now. `due_at` is wall-clock time; `host_due_at` holds back the whole host (Retry-After)."""
+
+    due_at: float
+    reason: str
+    host_due_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudged:
+    """The stored body (or redirect) was read again, and this is what it leads to, one deeper than the item now is."""
+
+    found: tuple[Found, ...] = ()
+
+
+Outcome = Done | Redirected | Failed | Skipped | RetryAt | Rejudged
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """An item with its outcome: one entry of a batch."""
+
+    item: Item
+    outcome: Outcome
+
+
+class Meeting(StrEnum):
+    """What becomes of a finding whose address the ledger knows already."""
+
+    DEEPER = "known at this depth or a lesser one: nothing changes"
+    REVIVED = "was skipped and is admitted now: pending"
+    NEARER = "pending, or settled without a body: the lesser depth is kept"
+    REJUDGED = "done already: its links are judged again"
+
+
+def meet(known_status: ItemStatus, known_depth: int, found: Found) -> Meeting:
+    """Decide how a new finding changes a known item. Both stores and the tests' model obey this."""
+    if known_status is ItemStatus.SKIPPED and found.skip is None:
+        return Meeting.REVIVED
+    if found.depth >= known_depth:
+        return Meeting.DEEPER
+    if known_status in {ItemStatus.DONE, ItemStatus.REDIRECTED} and found.skip is None:
+        return Meeting.REJUDGED
+    return Meeting.NEARER

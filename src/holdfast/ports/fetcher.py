@@ -1,0 +1,60 @@
+"""The seam to the web: one request in, one response or one reason out."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One GET. Redirects are never followed here: they are the crawl's business."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    """Beyond what the fetcher sends by itself (User-Agent, Accept, Accept-Encoding)."""
+    max_bytes: int | None = None
+    """A smaller body cap than the fetcher's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole response. `payload` is as it came off the wire, still content-encoded; `body` is decoded."""
+
+    url: str
+    status: int
+    http_version: str
+    reason_phrase: str
+    headers: tuple[tuple[str, str], ...]
+    payload: bytes
+    body: bytes
+    request_head: bytes
+    """The request as it was sent: request line and headers."""
+    ip: str
+    fetched_at: float
+    elapsed_s: float
+
+    def header(self, name: str) -> str | None:
+        """The first header of that name (given in lower case), or None."""
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value
+        return None
+
+
+class FetchFailed(Exception):
+    """No whole response. `reason` is one word of a fixed list, `transient` whether a later try may do better."""
+
+    def __init__(self, reason: str, detail: str = "", *, transient: bool) -> None:
+        self.reason = reason
+        self.detail = detail
+        self.transient = transient
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+class Fetcher(Protocol):
+    """Fetches. Many at once; each call stands on its own."""
+
+    async def fetch(self, request: Request) -> Response:
+        """The response, or FetchFailed."""
+
+    async def close(self) -> None:
+        """Drop what is in flight and let go of every connection."""

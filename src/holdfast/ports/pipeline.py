@@ -1,0 +1,60 @@
+"""The seam to what a job is about. The engine runs items; a pipeline knows what they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from holdfast.domain.item import Found, Item, Outcome, Record
+from holdfast.domain.job import Job, Limits
+from holdfast.ports.segments import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class HostPace:
+    """How a host wants to be treated, as learnt from itself."""
+
+    per_host: int
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRun:
+    """What the engine lends a pipeline for one claim."""
+
+    job: Job
+    cursor: Mapping[str, Any]
+
+
+class Handler(Protocol):
+    """A pipeline at work on one claim."""
+
+    @property
+    def phases(self) -> Sequence[str]:
+        """The ordered phases; each ends when none of its items is pending."""
+
+    async def meet(self, host: str) -> HostPace:
+        """Called once for each host and claim, before its first item: learn its rules."""
+
+    async def handle(self, item: Item) -> Outcome:
+        """Handle one item. Never raises for what the world does; only for what we did wrong."""
+
+    @property
+    def cursor(self) -> Mapping[str, Any] | None:
+        """The pipeline's notes to save with the next commit, or None if they did not change."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class Pipeline(Protocol):
+    """A kind of job."""
+
+    @property
+    def kind(self) -> str:
+        """The name that jobs of this kind carry."""
+
+    def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:
+        """The first items of a job."""
+
+    def relink(self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None) -> Iterable[Found]:
+        """What a stored exchange leads to, judged again from its bytes."""

@@ -1,0 +1,89 @@
+"""The seam to where bodies live: append-only files, written by one claim each, read by anybody up to the committed length."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.domain.commit import Appended, Location
+from holdfast.domain.job import Durability, Job
+from holdfast.domain.lease import Lease
+from holdfast.ports.fetcher import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A response on its way into a segment, with the digest (SHA-256) of its payload."""
+
+    response: Response
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A stored exchange read back."""
+
+    location: Location
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    payload: bytes
+    """As stored: still content-encoded. Empty for a revisit."""
+    revisit: bool
+    digest: bytes
+    """Computed from the payload now, not copied from a header; for a revisit, the digest that it claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A body that is stored already, for a revisit record to point to."""
+
+    location: Location
+    url: str
+    fetched_at: float
+
+
+class DamagedRecord(Exception):
+    """Bytes that should be a whole record are not one."""
+
+
+class SegmentWriter(Protocol):
+    """One claim's own files. Nobody else ever writes or truncates them."""
+
+    async def append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
+        """Write the exchanges in order, as one range of one segment.
+
+        An exchange whose digest is in `known`, or came earlier in the same call, becomes a revisit record.
+        A crash in here leaves bytes past the committed length, which nobody reads.
+        Raises StorageFull or StorageFailed; the file is then abandoned and never written again.
+        """
+
+    async def sync(self) -> tuple[str, int] | None:
+        """Make what was appended survive a power cut: the segment and how far it is safe now, or None if it was already."""
+
+    async def close(self) -> None:
+        """Let go of the file."""
+
+
+class Segments(Protocol):
+    """All segments of a home."""
+
+    def writer(self, job: Job, lease: Lease, durability: Durability) -> SegmentWriter:
+        """A writer for this claim; its files are named by chunk and epoch and created with O_EXCL, lazily."""
+
+    def read(self, job: Job, location: Location) -> Reading:
+        """The exchange at that place; DamagedRecord if it isn't a whole one."""
+
+    def scan(self, job: Job, segment: str, committed: int) -> Iterator[Reading | DamagedRecord]:
+        """Every response and revisit record up to the committed length, in order, independent of the ledger's rows."""
+
+    def size(self, job: Job, segment: str) -> int:
+        """The file's length; 0 if it is missing."""
+
+    def crc(self, job: Job, segment: str, start: int, end: int) -> int | None:
+        """The checksum of that range; None where the file is shorter."""
+
+    def remove(self, job: Job) -> None:
+        """Delete all segments of the job."""
+
+    def free_bytes(self) -> int:
+        """Room left on the disk that holds the segments."""
