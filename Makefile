@@ -29,6 +29,7 @@ help: ## show this
 # ---- the environment: two stamps, so that a second `make` costs nothing -------------------------------------------
 
 setup: $(VENV)/.ready ## make .venv with the locked dependencies and the holdfast command
+	@echo "Holdfast is ready: $(VENV)/bin/holdfast"
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -40,19 +41,19 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.made requirements/build.txt requirements/runtime.txt pyproject.toml
-	@echo "Installing Holdfast into $(VENV) ..."
+	@echo "Installing Holdfast into $(VENV) ..." >&2
 	@$(PIP_LOCKED) -r requirements/build.txt -r requirements/runtime.txt
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
-	@echo "Installing what the checks and tests need into $(VENV) ..."
+	@echo "Installing what the checks and tests need into $(VENV) ..." >&2
 	@$(PIP_LOCKED) -r requirements/dev.txt
 	@touch $@
 
 # ---- what it is for -----------------------------------------------------------------------------------------------
 
-crawl: setup ## crawl URL (without one: the bundled sample site); the same command again resumes
+crawl: $(VENV)/.ready ## crawl URL (without one: the bundled sample site); the same command again resumes
 	@$(if $(URL),$(VENV)/bin/holdfast crawl '$(URL)' $(ARGS),$(PY) -m holdfast.sample $(ARGS))
 
 test: $(VENV)/.ready-dev ## run all tests
