@@ -1,0 +1,44 @@
+"""Runs all benchmarks, or the named ones, and keeps what they found in benchmarks/results.
+
+    python -m benchmarks.run [NAME...] [--quick]
+
+Exits with 1 if a target was missed or a promise did not hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from benchmarks import kill, randomkills, report, startup, throughput
+from benchmarks.arena import note
+from benchmarks.options import Options, options, parser
+
+BENCHMARKS: dict[str, Callable[[Options], report.Result]] = {
+    startup.NAME: startup.run,
+    throughput.NAME: throughput.run,
+    kill.NAME: kill.run,
+    randomkills.NAME: randomkills.run,
+}
+
+
+def main() -> int:
+    """Run them one after the other."""
+    arguments = parser(__doc__)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+    parsed = arguments.parse_args()
+    if strangers := set(parsed.names) - set(BENCHMARKS):
+        arguments.error(f"no benchmark {', '.join(strangers)}: there are {', '.join(BENCHMARKS)}")
+    asked = options(parsed)
+    missed = 0
+    for name in parsed.names or BENCHMARKS:
+        note(f"running {name}")
+        result = BENCHMARKS[name](asked)
+        report.show(result)
+        report.save(result, asked)
+        missed += len(result.missed)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
