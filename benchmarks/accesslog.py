@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OK = "200"
 NOT_PAGES = {"/robots.txt", "/sitemap.xml", "/favicon.ico"}

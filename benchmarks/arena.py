@@ -5,15 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.accesslog import Tail
-from benchmarks.options import Options
 from benchmarks.server import serving
 from benchmarks.site import Site, generate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.options import Options
 
 
 @dataclass

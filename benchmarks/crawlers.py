@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from benchmarks import setup
-from benchmarks.options import Options
 from benchmarks.rows import Rows, read_rows
-from benchmarks.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.options import Options
+    from benchmarks.site import Site
 
 PEER_SCRIPTS = Path(__file__).resolve().parent / "peers"
 
@@ -51,9 +54,7 @@ class Peer:
     def version(self) -> str:
         """The name and version of the distribution in its environment."""
         look_up = f"import importlib.metadata as m; print(m.version({self.distribution!r}))"
-        return (
-            f"{self.distribution} {_output([str(setup.ensure(self.environment)), '-c', look_up])}"
-        )
+        return f"{self.distribution} {_output([str(setup.ensure(self.environment)), '-c', look_up])}"
 
     def command(self, start_url: str, folder: Path) -> list[str]:
         """The script with its arguments."""
@@ -99,9 +100,7 @@ class Holdfast:
         """What `holdfast verify` says."""
         verify = self._at(folder, "verify")
         ended = subprocess.run(verify, capture_output=True, text=True, check=False)
-        return (
-            "holds" if ended.returncode == 0 else f"exit {ended.returncode}: {ended.stdout[:500]}"
-        )
+        return "holds" if ended.returncode == 0 else f"exit {ended.returncode}: {ended.stdout[:500]}"
 
     def _at(self, folder: Path, subcommand: str) -> list[str]:
         return [str(self.program), "--home", str(folder / "home"), subcommand]

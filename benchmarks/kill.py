@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.accesslog import Fetched
@@ -17,12 +18,14 @@ from benchmarks.arena import Arena, Work, arena, note
 from benchmarks.crawlers import Crawler, crawlers
 from benchmarks.measure import Running
 from benchmarks.options import Options, from_command_line
-from benchmarks.rows import Rows
+
+if TYPE_CHECKING:
+    from benchmarks.rows import Rows
 
 NAME = "kill"
 KILL_AT = (0.3, 0.6)
 CHECKPOINT_ITEMS = 10
-POLL_S = 0.005
+POLL_S = 0.02
 
 
 @dataclasses.dataclass(frozen=True)

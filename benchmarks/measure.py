@@ -15,9 +15,12 @@ import shutil
 import signal
 import statistics
 import time
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -48,9 +51,7 @@ class Running:
         program = shutil.which(argv[0]) or argv[0]
         self.started_at = time.time()
         self._started = time.perf_counter()
-        self.pid = os.posix_spawn(
-            program, list(argv), os.environ, file_actions=actions, setsid=True
-        )
+        self.pid = os.posix_spawn(program, list(argv), os.environ, file_actions=actions, setsid=True)
         self._pidfd = os.pidfd_open(self.pid)
         self._usage: Usage | None = None
 

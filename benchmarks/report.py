@@ -49,7 +49,7 @@ def save(result: Result, options: Options) -> Path:
     file = RESULTS / f"{result.name}.json"
     content = {
         "machine": machine.describe(),
-        "command": " ".join(["python -m benchmarks.run", *sys.argv[1:]]),
+        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
         "options": dataclasses.asdict(options),
         **dataclasses.asdict(result),
     }

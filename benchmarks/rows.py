@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.site import Site
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.site import Site
 
 
 @dataclass(frozen=True)

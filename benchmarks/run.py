@@ -1,6 +1,6 @@
 """Runs all benchmarks, or the named ones, and keeps what they found in benchmarks/results.
 
-    python -m benchmarks.run [NAME...] [--quick]
+    python -m benchmarks [NAME...] [--quick]
 
 Exits with 1 if a target was missed or a promise did not hold.
 """
@@ -8,11 +8,14 @@ Exits with 1 if a target was missed or a promise did not hold.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benchmarks import kill, randomkills, report, startup, throughput
 from benchmarks.arena import note
 from benchmarks.options import Options, options, parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BENCHMARKS: dict[str, Callable[[Options], report.Result]] = {
     startup.NAME: startup.run,

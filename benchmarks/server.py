@@ -9,9 +9,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CONFIGURATION = """\
 {user}
@@ -54,9 +57,7 @@ def serving(root: Path, port: int) -> Iterator[Path]:
         log = folder / "access.log"
         configuration = folder / "nginx.conf"
         configuration.write_text(
-            CONFIGURATION.format(
-                user=_user_directive(), folder=folder, log=log, port=port, root=root
-            ),
+            CONFIGURATION.format(user=_user_directive(), folder=folder, log=log, port=port, root=root),
             encoding="utf-8",
         )
         nginx = subprocess.Popen([_program(), "-c", str(configuration), "-p", name])
@@ -70,9 +71,7 @@ def serving(root: Path, port: int) -> Iterator[Path]:
 
 def version() -> str:
     """The version that `nginx -v` states."""
-    return subprocess.run(
-        [_program(), "-v"], capture_output=True, text=True, check=True
-    ).stderr.strip()
+    return subprocess.run([_program(), "-v"], capture_output=True, text=True, check=True).stderr.strip()
 
 
 def _program() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,9 @@ def ensure(peer: str) -> Path:
 
 def main() -> None:
     """Make all environments, or the named ones."""
-    for peer in sys.argv[1:] or PEERS:
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=", ".join(PEERS))
+    for peer in parser.parse_args().peers or PEERS:
         ensure(peer)
 
 

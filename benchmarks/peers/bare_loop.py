@@ -17,7 +17,7 @@ import pycurl
 from selectolax.lexbor import LexborHTMLParser
 
 
-def parsed(handle):
+def parsed(handle: pycurl.Curl) -> tuple[dict[str, object], list[str]]:
     """The row of a fetched page, and its links."""
     tree, urls = LexborHTMLParser(handle.body.getvalue()), []
     for anchor in tree.css("a[href]"):

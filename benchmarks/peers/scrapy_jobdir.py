@@ -7,11 +7,13 @@ Links come from a CSS selector: that was measured to be faster than its LinkExtr
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.http import HtmlResponse
 
 
 class PagesSpider(scrapy.Spider):
@@ -22,7 +24,7 @@ class PagesSpider(scrapy.Spider):
         self.start_urls = [start]
         self.allowed_domains = [urlsplit(start).hostname]
 
-    def parse(self, response):
+    def parse(self, response: HtmlResponse) -> Iterator[dict[str, object] | scrapy.Request]:
         links = response.css("a::attr(href)").getall()
         yield {
             "url": response.url,
