@@ -41,6 +41,8 @@ class Appended:
     """One for each exchange given, in their order."""
     synced: bool = False
     """The bytes up to `end` were fsynced."""
+    closed: tuple[str, int] | None = None
+    """The claim's segment that this append left behind, and its length: fsynced whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.domain.item import Item
 from holdfast.domain.job import Job
 
 
@@ -29,8 +30,10 @@ class Claim:
     """The pipeline's own notes, saved with each commit."""
     cautious_left: int
     """So many items are to be handled one at a time, each named before it is handled (poison)."""
-    marked_item: int | None
+    marked: Item | None
     """The item that the last, dead claim had named."""
+    marked_deaths: int
+    """How many claims in a row died while it was named."""
     recovered: bool
     """The claim before this one ended without a release."""
 
@@ -48,6 +51,11 @@ class LeaseTimes:
     sweep_s: float = 60.0
     max_retries: int = 3
 
+    @property
+    def max_stalls(self) -> int:
+        """After so many stalls in a row without progress the job is stale, not just a chunk stuck."""
+        return max(1, int(self.stale_s // self.stall_s))
+
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
@@ -59,7 +67,6 @@ class Heartbeat:
     beat: int
     seq: int
     worker_id: str
-    host: str
     waiting_until: float | None
     """The chunk waits for a stored due time: no progress until then is no staleness."""
 

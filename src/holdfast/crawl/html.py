@@ -1,0 +1,215 @@
+"""What a page says of itself and where it leads, read by lexbor; and, apart from that, what a reader would see.
+
+Links are a[href], area[href], frame[src], iframe[src] and link[rel=next|prev][href]: what a reader can follow or is shown as a
+document of its own. Not links: images, scripts, styles, forms, other <link>s, addresses in scripts.
+Broken HTML is read like a browser reads it; nothing here raises for what a page contains.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from holdfast.crawl.charset import as_utf8, detect
+
+MAX_TITLE_CHARS = 1000
+MAX_DESCRIPTION_CHARS = 5000
+MAX_LANG_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the crawl needs of an HTML page. URLs are as written, not resolved."""
+
+    title: str
+    lang: str
+    description: str
+    canonical: str | None
+    """The href of link[rel=canonical]."""
+    base_href: str | None
+    """The href of the first base[href]: links are relative to it."""
+    links: list[str]
+    """Hrefs, stripped, each once: anchors in document order, then areas, frames and pagination."""
+    charset: str
+    """The encoding that the body was read in; with it as the hint, reading again gives the same page."""
+
+
+def is_html(content_type: str, body: bytes) -> bool:
+    """Whether a body with that Content-Type is to be read as HTML; without one, its first bytes decide."""
+    essence = content_type.partition(";")[0].strip().lower()
+    if essence:
+        return essence in {"text/html", "application/xhtml+xml"}
+    return body[:512].lstrip(b"\xef\xbb\xbf \t\r\n\f")[:14].lower().startswith((b"<!doctype html", b"<html", b"<head", b"<body"))
+
+
+def parse(body: bytes, charset_hint: str | None = None) -> Page:
+    """Read a decoded body. `charset_hint` is the charset label of the Content-Type."""
+    charset = detect(body, charset_hint)
+    tree = LexborHTMLParser(as_utf8(body, charset))
+    head = _read_head(tree)
+    root = tree.root
+    return Page(
+        title=_line(head.title, MAX_TITLE_CHARS),
+        lang=_line(root.attrs.get("lang") if root is not None else None, MAX_LANG_CHARS),
+        description=_line(head.description, MAX_DESCRIPTION_CHARS),
+        canonical=head.canonical,
+        base_href=_base_href(tree),
+        links=list(dict.fromkeys(_links(tree) + head.pagination)),
+        charset=charset,
+    )
+
+
+def visible_text(body: bytes, charset_hint: str | None = None) -> str:
+    """What a reader would see of a page: paragraphs parted by empty lines, list items and rows by line breaks.
+
+    Scripts, styles, templates, noscript and the head are left out; <pre> keeps its line breaks.
+    """
+    tree = LexborHTMLParser(as_utf8(body, detect(body, charset_hint)))
+    root = tree.body or tree.root
+    return "" if root is None else _tidy(_pieces(root))
+
+
+@dataclass(slots=True)
+class _Head:
+    title: str | None = None
+    description: str | None = None
+    canonical: str | None = None
+    pagination: list[str] = field(default_factory=list)
+
+
+_WHITE = " \t\n\r\f"
+_SPACES = re.compile(r"\s+")
+
+
+def _links(tree: LexborHTMLParser) -> list[str]:
+    # Four lookups by tag cost half of one CSS query for all of them.
+    links = [href.strip(_WHITE) for node in tree.tags("a") if (href := node.attrs.get("href")) is not None]
+    for tag, name in (("area", "href"), ("iframe", "src"), ("frame", "src")):
+        links += [href.strip(_WHITE) for node in tree.tags(tag) if (href := node.attrs.get(name)) is not None]
+    return links
+
+
+def _base_href(tree: LexborHTMLParser) -> str | None:
+    for node in tree.tags("base"):
+        href = node.attrs.get("href")
+        if href is not None:
+            return href.strip(_WHITE)
+    return None
+
+
+def _read_head(tree: LexborHTMLParser) -> _Head:
+    head = _Head()
+    node = tree.head.first_child if tree.head is not None else None
+    while node is not None:
+        _note(head, node)
+        node = node.next
+    if head.title is None:
+        # Something that a head may not hold has closed it early: browsers then find the rest in the body, and so do we.
+        for node in tree.css("body :is(title, meta, link)"):
+            _note(head, node)
+    return head
+
+
+def _note(head: _Head, node: LexborNode) -> None:
+    tag = node.tag
+    if tag == "title":
+        # An SVG may have a title of its own.
+        if head.title is None and (node.parent is None or node.parent.tag != "svg"):
+            head.title = node.text()
+    elif tag == "meta":
+        if head.description is None and (node.attrs.get("name") or "").strip().lower() == "description":
+            head.description = node.attrs.get("content")
+    elif tag == "link":
+        _note_link(head, node)
+
+
+def _note_link(head: _Head, node: LexborNode) -> None:
+    href = node.attrs.get("href")
+    if not href:
+        return
+    rel = (node.attrs.get("rel") or "").lower().split()
+    if "canonical" in rel and head.canonical is None:
+        head.canonical = href.strip(_WHITE)
+    elif "next" in rel or "prev" in rel:
+        head.pagination.append(href.strip(_WHITE))
+
+
+def _line(text: str | None, limit: int) -> str:
+    # Cut first: a title may be as large as a body.
+    return _SPACES.sub(" ", text[: 4 * limit]).strip()[:limit] if text else ""
+
+
+_HIDDEN = frozenset({
+    "script", "style", "noscript", "template", "head", "title", "iframe", "object", "svg", "math", "canvas",
+    "audio", "video", "select", "datalist", "textarea",
+})  # fmt: skip
+_PARAGRAPHS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "details", "dialog", "div", "dl", "fieldset", "figure",
+    "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu", "nav", "ol",
+    "p", "pre", "section", "summary", "table", "ul",
+})  # fmt: skip
+_LINES = frozenset({"br", "caption", "dd", "dt", "figcaption", "legend", "li", "option", "tr"})
+_CELLS = frozenset({"td", "th"})
+_PARAGRAPH, _LINE, _CELL = "\n\n", "\n", "\t"
+
+
+def _break_around(tag: str | None) -> str:
+    if tag in _PARAGRAPHS:
+        return _PARAGRAPH
+    if tag in _LINES:
+        return _LINE
+    return _CELL if tag in _CELLS else ""
+
+
+def _pieces(root: LexborNode) -> Iterator[tuple[str, str]]:
+    """(text, "") and ("", break) in document order. Walks by hand: a page may be nested deeper than Python recurses."""
+    node: LexborNode | None = root
+    pre = 0
+    while node is not None:
+        tag = node.tag
+        child = None
+        if tag == "-text":
+            text = node.text_content or ""
+            yield (text if pre else _SPACES.sub(" ", text)), ""
+        elif tag not in _HIDDEN:
+            if pause := _break_around(tag):
+                yield "", pause
+            pre += tag == "pre"
+            child = node.first_child
+        if child is not None:
+            node = child
+            continue
+        while node is not None:
+            if tag not in _HIDDEN:
+                if pause := _break_around(tag):
+                    yield "", pause
+                pre -= tag == "pre"
+            if node.mem_id == root.mem_id:
+                return
+            if node.next is not None:
+                node = node.next
+                break
+            node = node.parent
+            tag = node.tag if node is not None else None
+
+
+def _tidy(pieces: Iterator[tuple[str, str]]) -> str:
+    out: list[str] = []
+    gap = ""
+    for text, pause in pieces:
+        if pause:
+            gap = max(gap, pause, key=_weight)
+        elif text.strip():
+            if out and gap:
+                out[-1] = out[-1].rstrip(" ")
+                out.append(gap)
+            out.append(text if not gap and out else text.lstrip(" "))
+            gap = ""
+        elif text and out and not gap and not out[-1].endswith(" "):
+            out.append(" ")
+    return "".join(out).strip()
+
+
+def _weight(pause: str) -> int:
+    return ("", _CELL, _LINE, _PARAGRAPH).index(pause)

@@ -1,0 +1,163 @@
+"""robots.txt: asked for once per origin, remembered for the claim, obeyed as RFC 9309 says.
+
+| the origin answers | then |
+| --- | --- |
+| 2xx | its rules hold; of a larger file the first 512 KiB |
+| 3xx | followed, up to 5 hops, to other hosts too; beyond that as 4xx |
+| 4xx | everything is allowed |
+| 429, 5xx, or nothing at all | nothing is allowed for now: `Unknown` says when to ask again |
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from protego import Protego
+
+from holdfast.domain.retry import Cause, GiveUp, RetryPolicy, parse_http_date, parse_retry_after
+from holdfast.domain.url import join
+from holdfast.ports.clock import Clock
+from holdfast.ports.fetcher import Fetcher, FetchFailed, Request, Response
+
+MAX_ROBOTS_BYTES = 512 * 1024
+MAX_HOPS = 5
+MAX_CRAWL_DELAY_S = 60.0
+MAX_ORIGINS = 2000
+"""So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an origin lets us do."""
+
+    parsed: Protego | None
+    """None: everything is allowed."""
+    user_agent: str
+
+    def allows(self, url: str) -> bool:
+        """Whether that URL may be fetched."""
+        return self.parsed is None or self.parsed.can_fetch(url, self.user_agent)
+
+    @property
+    def delay_s(self) -> float | None:
+        """Seconds between requests that the origin asks for (capped), one at a time; None if it doesn't care."""
+        if self.parsed is None:
+            return None
+        delay = self.parsed.crawl_delay(self.user_agent) or 0.0
+        rate = self.parsed.request_rate(self.user_agent)
+        if rate is not None:
+            delay = max(delay, rate.seconds / rate.requests)
+        return min(delay, MAX_CRAWL_DELAY_S) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The rules couldn't be had."""
+
+    reason: str
+    """The fetcher's word, or http_503 and the like."""
+    ask_again_at: float | None
+    """Wall-clock time; None when we have asked often enough: nothing of this origin is fetched in this claim."""
+
+
+class Robots:
+    """The rules of all origins that a claim meets."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        clock: Clock,
+        jitter: Callable[[], float],
+        *,
+        user_agent: str,
+        policy: RetryPolicy,
+    ) -> None:
+        self._fetcher = fetcher
+        self._clock = clock
+        self._jitter = jitter
+        self._user_agent = user_agent
+        self._policy = policy
+        self._everything = Rules(None, user_agent)
+        self._known: OrderedDict[str, Rules | Unknown] = OrderedDict()
+        self._failures: OrderedDict[str, int] = OrderedDict()
+        self._asking: dict[str, asyncio.Future[Rules | Unknown]] = {}
+
+    def known(self, origin: str) -> Rules | Unknown | None:
+        """What is remembered of that origin and still holds; None if it has to be asked."""
+        verdict = self._known.get(origin)
+        if isinstance(verdict, Unknown):
+            due = verdict.ask_again_at
+            return None if due is not None and due <= self._clock.wall() else verdict
+        return verdict
+
+    async def of(self, origin: str) -> Rules | Unknown:
+        """That origin's rules; asked for at most once at a time, whoever waits. Never raises for what it answers."""
+        verdict = self.known(origin)
+        if verdict is not None:
+            self._known.move_to_end(origin)
+            return verdict
+        asking = self._asking.get(origin)
+        if asking is None:
+            asking = self._asking[origin] = asyncio.ensure_future(self._ask(origin))
+            asking.add_done_callback(lambda _: self._asking.pop(origin, None))
+        # Whoever asked first may be cancelled; the others still wait for the answer.
+        return await asyncio.shield(asking)
+
+    async def close(self) -> None:
+        """Stop asking."""
+        for asking in list(self._asking.values()):
+            asking.cancel()
+
+    async def _ask(self, origin: str) -> Rules | Unknown:
+        verdict = await self._fetch(origin)
+        self._known[origin] = verdict
+        self._known.move_to_end(origin)
+        while len(self._known) > MAX_ORIGINS:
+            self._known.popitem(last=False)
+        return verdict
+
+    async def _fetch(self, origin: str) -> Rules | Unknown:
+        url = f"{origin}/robots.txt"
+        for _ in range(MAX_HOPS + 1):
+            try:
+                response = await self._fetcher.fetch(Request(url))
+            except FetchFailed as failed:
+                return self._unknown(origin, failed.reason, transient=failed.transient)
+            if not 300 <= response.status < 400:  # noqa: PLR2004 - redirects
+                return self._judge(origin, response)
+            target = join(url, response.header("location") or "")
+            if target is None or target == url:
+                break
+            url = target
+        return self._settled(origin, self._everything)
+
+    def _judge(self, origin: str, response: Response) -> Rules | Unknown:
+        status = response.status
+        if status == 429 or status >= 500:  # noqa: PLR2004 - too many requests, server errors
+            now = self._clock.wall()
+            sent = parse_http_date(response.header("date") or "", now)
+            wish = parse_retry_after(response.header("retry-after"), sent if sent is not None else now)
+            return self._unknown(origin, f"http_{status}", transient=True, retry_after_s=wish)
+        if not 200 <= status < 300:  # noqa: PLR2004 - success
+            return self._settled(origin, self._everything)
+        text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
+        if not text.strip():
+            return self._settled(origin, self._everything)
+        return self._settled(origin, Rules(Protego.parse(text), self._user_agent))
+
+    def _settled(self, origin: str, rules: Rules) -> Rules:
+        self._failures.pop(origin, None)
+        return rules
+
+    def _unknown(
+        self, origin: str, reason: str, *, transient: bool, retry_after_s: float | None = None
+    ) -> Unknown:
+        failures = self._failures.get(origin, 0)
+        decision = self._policy.decide(Cause.ROBOTS, failures, self._jitter(), retry_after_s)
+        self._failures[origin] = failures + 1
+        while len(self._failures) > MAX_ORIGINS:
+            self._failures.popitem(last=False)
+        if not transient or isinstance(decision, GiveUp):
+            return Unknown(reason, None)
+        return Unknown(reason, self._clock.wall() + decision.delay_s)

@@ -1,0 +1,62 @@
+"""What becomes of a chunk whose worker died: retried, retried with caution, or given up."""
+
+from dataclasses import dataclass
+
+EXCEEDED = "crashed and exceeded max retries"
+STALE = "stale: no progress for too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How often a chunk is taken back without progress in between."""
+
+    max_retries: int = 3
+    max_stalls: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What the ledger knows of the claim that ended."""
+
+    claims_since_progress: int
+    """The one that ended included."""
+    stalls_since_progress: int
+    marked_deaths: int | None
+    """Earlier deaths of the item that was named when it ended; None if none was."""
+    cautious_left: int
+    batch: int
+    """How many items may have been in the worker's hands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to write back."""
+
+    failed: str | None
+    claims_since_progress: int
+    stalls_since_progress: int
+    cautious_left: int
+    marked_deaths: int
+
+
+def judge_recovery(suspicion: Suspicion, rules: Recovery | None, *, stalled: bool) -> Verdict:
+    """Exactly `max_retries` recoveries without progress, then failed. No rules: a person asked, the count starts anew.
+
+    A claim that ended without any progress makes the next one careful: one item at a time, each named first, for as
+    many items as may have been in hand.
+    """
+    stalls = suspicion.stalls_since_progress + int(stalled)
+    failed = None
+    if rules is not None:
+        if stalled and stalls >= rules.max_stalls:
+            failed = STALE
+        elif suspicion.claims_since_progress > rules.max_retries:
+            failed = EXCEEDED
+    without_progress = suspicion.claims_since_progress > 0
+    return Verdict(
+        failed=failed,
+        claims_since_progress=0 if rules is None else suspicion.claims_since_progress,
+        stalls_since_progress=0 if rules is None else stalls,
+        cautious_left=suspicion.batch if without_progress else suspicion.cautious_left,
+        marked_deaths=0 if suspicion.marked_deaths is None else suspicion.marked_deaths + 1,
+    )

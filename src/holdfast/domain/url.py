@@ -1,0 +1,180 @@
+"""URLs: from what a person or a page wrote to the one form by which an address is known.
+
+docs/reference/urls.md states the canonical form. What the rest relies on: it is ASCII, `canonical` maps it to
+itself, and two links that it makes equal lead to the same resource on every server that keeps to RFC 3986.
+
+Parsing is Ada's. A link costs one call of it (or none, for a plain root-relative path); what Ada doesn't
+normalise is only looked for with a few substring tests, and repaired on a slow path that few links need.
+"""
+
+import re
+from hashlib import blake2b
+
+from ada_url import join_url
+
+from holdfast.domain.errors import UsageError
+
+MAX_URL_BYTES = 8192
+"""Longer URLs are known but never followed."""
+MAX_HREF_CHARS = 65_536
+"""What is longer than this in a page isn't taken for a link at all."""
+
+
+class BadUrl(UsageError, ValueError):
+    """That is no URL which we can crawl; the message says what to write instead."""
+
+
+def canonical(url: str) -> str:
+    """The canonical form of an absolute http(s) URL; BadUrl says what is wrong with it."""
+    joined = join("about:blank", url)
+    if joined is None:
+        raise BadUrl(_complaint(url))
+    if len(joined) > MAX_URL_BYTES:
+        raise BadUrl(f"the URL {url[:60]!r}... has more than {MAX_URL_BYTES} bytes; shorten it")
+    return joined
+
+
+def from_user(text: str) -> str:
+    """The canonical form of what a person typed: a missing scheme is filled in.
+
+    `example.com` means https, `localhost:8000` and IP addresses mean http. Credentials are refused, since they
+    would be stored and shown, and so is a single word, which is more often a mistyped option than a host.
+    """
+    typed = text.strip()
+    if not _SCHEME.match(typed):
+        if typed.startswith(("/", ".", "?", "#")) or not typed:
+            raise BadUrl(_complaint(text))
+        typed = f"{_scheme_for(typed)}://{typed}"
+        if not _HOST_LIKE.match(typed):
+            raise BadUrl(_complaint(text))
+    url = canonical(typed)
+    written = re.split(r"[/\\?#]", typed.split(":", 1)[1].lstrip("/\\"), maxsplit=1)[0]
+    if "@" in written:
+        raise BadUrl(f"credentials in a URL are not used: write {url} without them")
+    return url
+
+
+def join(base: str, href: str) -> str | None:
+    """The canonical form of a link on a page; None unless it is an http(s) URL.
+
+    `base` has to be absolute and serialised (a canonical URL, or what this returned). The result may be longer
+    than MAX_URL_BYTES: the judge rejects it then, by name.
+    """
+    if _PLAIN_PATH.fullmatch(href) and base.startswith(_WEB):
+        url = origin(base) + href
+    else:
+        if len(href) > MAX_HREF_CHARS:
+            return None
+        try:
+            url = join_url(base, href)
+        except ValueError:
+            return None
+    if (
+        "%" in url
+        or "#" in url
+        or "@" in url
+        or ".." in url
+        or "./" in url
+        or "//." in url
+        or ".:" in url
+        or url[-1:] == "?"
+    ):
+        return _repaired(url)
+    return url if url.startswith(_WEB) else None
+
+
+def fingerprint(url: str) -> bytes:
+    """128 bits that stand for a canonical URL: among 10^12 URLs the odds of any collision are 1 in 10^14."""
+    return blake2b(url.encode(), digest_size=16).digest()
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of a canonical URL: whom to ask, the key of politeness and of robots.txt."""
+    return url[: url.find("/", 8)]
+
+
+def authority(url: str) -> str:
+    """Host, and port unless it is the scheme's own, of a canonical URL."""
+    start = url.find("//") + 2
+    return url[start : url.find("/", start)]
+
+
+def hostname(url: str) -> str:
+    """The host alone of a canonical URL; an IPv6 address keeps its brackets."""
+    host = authority(url)
+    return host[: host.find("]") + 1] if host[0] == "[" else host.partition(":")[0]
+
+
+def is_address(host: str) -> bool:
+    """Whether a canonical host is an IP address. (Ada has turned every spelling of IPv4 into four numbers.)"""
+    return host[0] == "[" or host.rpartition(".")[2].isdigit()
+
+
+_WEB = ("http://", "https://")
+# A root-relative path in which nothing can need work: no empty, dot-led or escaped segment, no query, no fragment.
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+# `localhost:8000` and `example.com:8080/x` are a host and a port, not a scheme.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:[/?#]|$))")
+_HOST_LIKE = re.compile(r"https?://(?:localhost\b|\[|[^/?#\s]*[^/?#\s.][.:][^/?#\s]|[^/?#\s.:]+/)", re.IGNORECASE)
+_LOCAL = re.compile(r"(?:localhost|[^/?#:]+\.localhost|\[[0-9a-f:.]+\]|\d+(?:\.\d+){3})(?=[:/?#]|$)", re.IGNORECASE)
+
+
+def _scheme_for(typed: str) -> str:
+    return "http" if _LOCAL.match(typed) else "https"
+
+
+def _complaint(text: str) -> str:
+    shown = text if len(text) <= 80 else text[:77] + "..."  # noqa: PLR2004 - what fits into a sentence
+    scheme = _SCHEME.match(text.strip())
+    if scheme and not scheme.group().lower().startswith(("http:", "https:")):
+        return f"{shown!r} can't be crawled: only http:// and https:// URLs can"
+    word = text.strip().lstrip("/.")
+    guess = None if scheme or not word or word[0] in "?#" else join("about:blank", f"{_scheme_for(word)}://{word}")
+    if guess and len(guess) <= MAX_URL_BYTES:
+        return f"{shown!r} is not a URL; did you mean {guess} ?"
+    return f"{shown!r} is not a URL; write one like https://example.com/"
+
+
+def _repaired(url: str) -> str | None:
+    """What Ada leaves as it was written: fragment, empty query, userinfo, escapes, dots around the host."""
+    if not url.startswith(_WEB):
+        return None
+    url = url.partition("#")[0]
+    if url[-1] == "?" and url.find("?") == len(url) - 1:
+        url = url[:-1]
+    start = url.find("//") + 2
+    end = url.find("/", start)
+    host, path = _settled_authority(url[start:end]), url[end:]
+    if host is None:
+        return None
+    if "%" in path:
+        path = _ESCAPE.sub(_settled_escape, path)
+    return url[:start] + host + path
+
+
+def _settled_authority(written: str) -> str | None:
+    """Without userinfo and the root's dot; None for a host that has an empty label, which no name server answers."""
+    host, colon, port = written.rpartition("@")[2].partition(":")
+    if host.startswith("["):
+        return written.rpartition("@")[2]
+    if host.endswith("."):
+        host = host[:-1]
+    if not host or host[0] == "." or host[-1] == "." or ".." in host:
+        return None
+    return host + colon + port
+
+
+def _settled_escape(match: re.Match[str]) -> str:
+    char = chr(int(match.group()[1:], 16))
+    if char not in _UNRESERVED:
+        return match.group().upper()
+    # Behind a stray "%" the decoded character could complete a new escape ("%%341" is not "%41").
+    text, start = match.string, match.start()
+    before = text[max(0, start - 2) : start]
+    if before[-1:] == "%" or (before[:1] == "%" and before[1:] in _HEX):
+        return match.group().upper()
+    return char

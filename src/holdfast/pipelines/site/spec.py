@@ -1,0 +1,123 @@
+"""What a site crawl was asked for."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from holdfast.domain.errors import UsageError
+from holdfast.domain.url import canonical, from_user
+
+KIND = "site"
+MAX_EXTERNAL = 10_000
+_MAX_IDENTITY_CHARS = 400
+
+
+class Scope(StrEnum):
+    """Which addresses belong to the site, seen from its start URLs."""
+
+    HOST = "host"
+    """The same host and port, by http or https."""
+    DOMAIN = "domain"
+    """The same registrable domain: every subdomain, any port."""
+    PREFIX = "prefix"
+    """The same host and port, below the start URL's directory."""
+    ANY = "any"
+    """The whole web."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSpec:
+    """A site crawl, checked: every SiteSpec that exists can be run."""
+
+    start_urls: tuple[str, ...]
+    """Canonical, each once, in the order given."""
+    scope: Scope = Scope.HOST
+    include: tuple[str, ...] = ()
+    """Regular expressions, searched for in the canonical URL: only what one of them fits is followed."""
+    exclude: tuple[str, ...] = ()
+    """Likewise: what one of them fits is not followed."""
+    ignore_robots: bool = False
+    user_agent: str | None = None
+    """None means Holdfast's own, whatever its version."""
+    max_external: int = MAX_EXTERNAL
+    """So many links that lead out of scope are kept as items; the others are only counted."""
+
+    def __post_init__(self) -> None:
+        if not self.start_urls:
+            raise UsageError("there is nothing to crawl: give at least one start URL")
+        for pattern in (*self.include, *self.exclude):
+            _checked(pattern)
+        if self.user_agent is not None and not _HEADER_TEXT.fullmatch(self.user_agent):
+            raise UsageError("a User-Agent is one line of plain ASCII text, such as 'my-bot (+mailto:me@example.com)'")
+        if self.max_external < 0:
+            raise UsageError(f"the cap of external links can't be negative, but is {self.max_external}")
+
+    @classmethod
+    def asked(cls, urls: Iterable[str], scope: str = Scope.HOST, **rest: Any) -> Self:
+        """The spec for what a person typed; UsageError says what to change."""
+        if scope not in tuple(Scope):
+            raise UsageError(f"there is no scope {scope!r}; use one of: {', '.join(Scope)}")
+        start_urls = tuple(dict.fromkeys(from_user(url) for url in urls))
+        return cls(start_urls, Scope(scope), **rest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, for the ledger."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The spec that `to_json` gave. Strict: UsageError for anything unknown, missing or of the wrong type."""
+        kinds = {field.name: field.type for field in fields(cls)}
+        unknown = sorted(set(data) - set(kinds))
+        if unknown:
+            raise UsageError(f"a site crawl knows no {unknown[0]!r}; it has: {', '.join(kinds)}")
+        try:
+            start_urls = tuple(canonical(url) for url in _strings(data["start_urls"]))
+            return cls(
+                start_urls,
+                Scope(data["scope"]),
+                _strings(data["include"]),
+                _strings(data["exclude"]),
+                _typed(data["ignore_robots"], bool),
+                None if data["user_agent"] is None else _typed(data["user_agent"], str),
+                _typed(data["max_external"], int),
+            )
+        except KeyError as missing:
+            raise UsageError(f"a site crawl needs {missing.args[0]!r}") from None
+        except (TypeError, ValueError) as error:
+            if isinstance(error, UsageError):
+                raise
+            raise UsageError(f"this is no site crawl: {error}") from None
+
+
+def identity(name: str | None, spec: SiteSpec) -> str:
+    """What makes two commands the same job: the name, else the kind and the start URLs in whatever order."""
+    if name is not None:
+        return f"name:{name}"
+    text = f"{KIND}:{' '.join(sorted(spec.start_urls))}"
+    if len(text) <= _MAX_IDENTITY_CHARS:
+        return text
+    return f"{text[:_MAX_IDENTITY_CHARS]}#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+
+_HEADER_TEXT = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?")
+
+
+def _checked(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}; write special characters as \\. or \\?") from None
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise TypeError(f"{value!r} is not a list of texts")
+    return tuple(value)
+
+
+def _typed[T](value: Any, kind: type[T]) -> T:
+    return value

@@ -1,0 +1,115 @@
+"""The seam to the jobs themselves: asked for, found, wished upon, taken back. A person's side of the ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
+from holdfast.domain.item import Found
+from holdfast.domain.job import Job, Limits, NewJob, Pace
+from holdfast.domain.lease import Heartbeat
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many items stand in a status for a reason."""
+
+    status: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """A host of a job, as people see it."""
+
+    name: str
+    queued: int
+    settled: int
+    due_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a job, in the order in which it was committed."""
+
+    id: int
+    at: float
+    kind: str
+    detail: str
+
+
+class Jobs(Protocol):
+    """All jobs of a home."""
+
+    async def submit(self, new: NewJob, seeds: Sequence[Found], *, public_id: str, phase: str, now: float) -> Job:
+        """Write the job, its chunk and its first items in one transaction.
+
+        If a job of the same identity came to be meanwhile (two processes, one command), that one is returned.
+        """
+
+    async def submit_fresh(
+        self, new: NewJob, seeds: Sequence[Found], *, public_id: str, phase: str, now: float
+    ) -> Job:
+        """As submit, but never the job that is there: `--fresh`."""
+
+    async def find(self, reference: str | None) -> Job:
+        """By id, unique prefix or end of one, or name (the latest of that name); None: the latest job."""
+
+    async def by_identity(self, identity: str) -> Job | None:
+        """The latest job that the same command made."""
+
+    async def all(self) -> list[Job]:
+        """Every job, the latest first."""
+
+    async def holder(self, job_id: int) -> Heartbeat | None:
+        """Who works on the job, or None."""
+
+    async def pause(self, job_id: int, *, now: float, holder_lives: bool) -> Job:
+        """Set the wish; where nobody lives to hear it the job is paused at once."""
+
+    async def cancel(self, job_id: int, *, now: float) -> Job:
+        """Cancel and fence: every late commit is refused from here on."""
+
+    async def resume(self, job_id: int, *, now: float) -> Job:
+        """A stopped job back to pending, its work kept. A time limit that ran out is granted anew,
+        the count of recoveries starts again, and a job that failed for want of a start page tries those again."""
+
+    async def extend(self, job_id: int, *, now: float) -> Job:
+        """A completed job back to pending, because a limit was raised."""
+
+    async def change(self, job_id: int, *, limits: Limits, pace: Pace, checkpoints: CheckpointPolicy) -> Job:
+        """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices)."""
+
+    async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
+        """From nothing, as a new run; what an earlier run left is removed (in slices)."""
+
+    async def remove(self, job_id: int) -> None:
+        """Forget the job (in slices)."""
+
+    async def unfinished(self) -> list[int]:
+        """Jobs whose removal or change of bounds was interrupted."""
+
+    async def finish_change(self, job_id: int) -> None:
+        """Carry such a change to its end."""
+
+    async def statuses(self, job_id: int) -> dict[int, int]:
+        """Stored responses by HTTP status."""
+
+    async def tallies(self, job_id: int) -> list[Tally]:
+        """Items by status and reason, the largest first."""
+
+    async def hosts(self, job_id: int, limit: int) -> list[HostReport]:
+        """The hosts with the most items."""
+
+    async def checkpoints(self, job_id: int, limit: int) -> list[Checkpoint]:
+        """The last checkpoints, the newest first."""
+
+    async def events(self, job_id: int, limit: int) -> list[Event]:
+        """The last events, the newest first."""
+
+    async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
+        """The full picture, computed now. `limit` bounds each list."""
+
+    async def close(self) -> None:
+        """Let go of the store."""

@@ -1,0 +1,142 @@
+"""The seam to a job's items and commits: what a worker needs, what the watchdog needs, what verify reads."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from holdfast.domain.checkpoint import Checkpoint
+from holdfast.domain.commit import Commit, Committed, HostQueue, Location
+from holdfast.domain.item import Item
+from holdfast.domain.job import Job
+from holdfast.domain.lease import Claim, Heartbeat, Lease
+from holdfast.domain.recovery import Recovery
+from holdfast.domain.states import Status
+from holdfast.ports.segments import Original
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentState:
+    """What the ledger believes of a segment."""
+
+    name: str
+    committed: int
+    synced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of one commit in a segment."""
+
+    number: int
+    segment: str
+    start: int
+    end: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A record with its item, as verify and export read it."""
+
+    item: Item
+    status: str
+    parent_url: str | None
+    ordinal: int
+    kind: str
+    data: Mapping[str, Any]
+    location: Location | None
+    digest: bytes | None
+    revisit_of: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """A promise that does not hold: what kind, where, and what was found."""
+
+    kind: str
+    subject: str
+    detail: str
+
+
+class Ledger(Protocol):
+    """The worker's side."""
+
+    async def claim(self, job_id: int, worker_id: str, *, now: float) -> Claim | None:
+        """Take a pending chunk of the job: epoch + 1. None if there is none to take."""
+
+    async def renew(self, lease: Lease) -> None:
+        """Show that the process lives. LeaseLost if the chunk is somebody else's."""
+
+    async def wish(self, lease: Lease) -> str | None:
+        """What a person wants of the job meanwhile; LeaseLost if the chunk is no longer ours. Cheap enough for 4 times a second."""
+
+    async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
+        """Hosts with items waiting, by id from `after` on."""
+
+    async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
+        """Items of a host that may be handled at once, the shallowest and oldest first, without those taken."""
+
+    async def take_due(self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]) -> list[Item]:
+        """Items whose stored due time has come. A due time beyond `latest` (a clock jumped) counts as come."""
+
+    async def next_due(self, lease: Lease, *, now: float) -> float | None:
+        """The earliest stored due time of an item that waits."""
+
+    async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:
+        """Settled items whose links are to be judged again."""
+
+    async def mark(self, lease: Lease, item_id: int) -> None:
+        """Name the item that is handled next, before it is: caution after a death without progress."""
+
+    async def originals(self, lease: Lease, digests: Sequence[bytes]) -> dict[bytes, Original]:
+        """Committed bodies with those digests."""
+
+    async def commit(self, lease: Lease, batch: Commit) -> Committed:
+        """The one transaction. LeaseLost: nothing was written, and nothing of it ever will be."""
+
+    async def synced(self, lease: Lease, segment: str, upto: int) -> None:
+        """Remember how far a segment survives a power cut."""
+
+    async def segments(self, job_id: int) -> list[SegmentState]:
+        """All segments of the job's present run."""
+
+    async def spans(self, job_id: int, segment: str, start: int) -> list[Span]:
+        """The commits' byte ranges of a segment from an offset on, in order."""
+
+    async def tear(self, lease: Lease, segment: str, good: int) -> int:
+        """Bytes from `good` on are gone: their items, and those whose revisit points there, return to pending,
+        their records go, counters are counted anew. Gives the number of items. Nothing discovered is removed."""
+
+    async def record(self, job_id: int, item_id: int) -> RecordRow | None:
+        """The first record of an item."""
+
+    async def records(self, job_id: int, *, after: int, limit: int, kind: str | None = None) -> list[RecordRow]:
+        """Records by item id from `after` on, for readers that page and hold no snapshot."""
+
+    # -- the watchdog's side
+
+    async def heartbeats(self) -> list[Heartbeat]:
+        """Every claimed chunk of the home."""
+
+    async def recover(
+        self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+    ) -> Status | None:
+        """Take a chunk back from the epoch that was seen, if that still holds it; None if it doesn't.
+
+        To pending, to paused if a person had asked for that, or to failed when the recoveries without progress are
+        used up (see domain.recovery). `rules` None means that a person asked: the count starts anew.
+        """
+
+    # -- what verify reads
+
+    async def discrepancies(self, job_id: int) -> list[Discrepancy]:
+        """Where the ledger's own counters, sequence numbers and rows disagree."""
+
+    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Which of these addresses are items."""
+
+    async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
+        """Commits by number from `after` on."""
+
+    async def job(self, job_id: int) -> Job:
+        """The job as it stands now."""

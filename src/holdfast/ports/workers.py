@@ -1,0 +1,24 @@
+"""The seam to which workers live: judged by a lock that dies with its process, never by a pid."""
+
+from typing import Protocol
+
+
+class Presence(Protocol):
+    """One worker's sign of life."""
+
+    @property
+    def worker_id(self) -> str:
+        """The id under which it claims."""
+
+    def leave(self) -> None:
+        """Take the sign away."""
+
+
+class Workers(Protocol):
+    """The workers of a home."""
+
+    def enter(self, worker_id: str) -> Presence:
+        """Set up a sign that only this process's end, or `leave`, takes away."""
+
+    def lives(self, worker_id: str) -> bool | None:
+        """Whether that worker's process lives; None if it ran on another machine, where this can't be told."""

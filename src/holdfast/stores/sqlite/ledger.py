@@ -1,0 +1,260 @@
+"""The worker's and the watchdog's side of the ledger."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+import orjson
+
+from holdfast.domain.checkpoint import Checkpoint, Counters
+from holdfast.domain.commit import Commit, Committed, HostQueue, Location
+from holdfast.domain.errors import LeaseLost, UnknownJob, UsageError
+from holdfast.domain.item import Item
+from holdfast.domain.job import Durability, Job
+from holdfast.domain.lease import Claim, Heartbeat, Lease
+from holdfast.domain.recovery import Recovery, Suspicion, judge_recovery
+from holdfast.domain.states import Action, Status, after
+from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span
+from holdfast.ports.segments import Original
+from holdfast.stores.sqlite import check, commit, rows, tear
+from holdfast.stores.sqlite.connection import Database, immediate
+from holdfast.stores.sqlite.jobs import read_job
+from holdfast.stores.sqlite.statements import statements
+
+SQL = statements("ledger")
+
+
+class SqliteLedger:
+    """Implements ports.ledger.Ledger on the home's file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def claim(self, job_id: int, worker_id: str, *, now: float) -> Claim | None:
+        """One transaction: attempts are counted here, and only a commit with progress takes them back."""
+        return await self._database.run(_claim, job_id, worker_id, now)
+
+    async def renew(self, lease: Lease) -> None:
+        """Fenced; LeaseLost otherwise."""
+        await self._database.run(_renew, lease)
+
+    async def wish(self, lease: Lease) -> str | None:
+        """A read by primary keys."""
+        return await self._database.run(_wish, lease)
+
+    async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
+        """Hosts with items waiting, by id."""
+        found = await self._rows("queued_hosts", {"chunk_id": lease.chunk_id, "after": after, "limit": limit})
+        return [HostQueue(*row) for row in found]
+
+    async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
+        """Nothing is written: what is taken and not committed is still pending."""
+        bindings = {"chunk_id": lease.chunk_id, "host_id": host_id, "limit": limit, "taken": commit.rows(taken)}
+        return [rows.item(row) for row in await self._rows("take", bindings)]
+
+    async def take_due(
+        self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]
+    ) -> list[Item]:
+        """Items whose stored due time has come, or can't be believed."""
+        bindings = {
+            "chunk_id": lease.chunk_id,
+            "now": now,
+            "latest": latest,
+            "limit": limit,
+            "taken": commit.rows(taken),
+        }
+        return [rows.item(row) for row in await self._rows("take_due", bindings)]
+
+    async def next_due(self, lease: Lease, *, now: float) -> float | None:
+        """The earliest due time ahead."""
+        ((due,),) = await self._rows("next_due", {"chunk_id": lease.chunk_id, "now": now})
+        return None if due is None else float(due)
+
+    async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:
+        """Settled items whose links are to be judged again."""
+        bindings = {"chunk_id": lease.chunk_id, "limit": limit, "taken": commit.rows(taken)}
+        return [rows.item(row) for row in await self._rows("take_rejudged", bindings)]
+
+    async def mark(self, lease: Lease, item_id: int) -> None:
+        """Durable before the item is handled."""
+        await self._database.run(_mark, lease, item_id)
+
+    async def originals(self, lease: Lease, digests: Sequence[bytes]) -> dict[bytes, Original]:
+        """Committed bodies only: what is not committed yet, the writer knows itself."""
+        bindings = {
+            "job_id": lease.job_id,
+            "run": lease.run,
+            "digests": commit.rows(digest.hex() for digest in digests),
+        }
+        found = await self._rows("originals", bindings)
+        return {
+            digest: Original(Location(segment, start, length), url, float(fetched_at or 0))
+            for digest, segment, start, length, url, fetched_at in found
+        }
+
+    async def commit(self, lease: Lease, batch: Commit) -> Committed:
+        """See stores.sqlite.commit."""
+        return await self._database.run(commit.write, lease, batch)
+
+    async def synced(self, lease: Lease, segment: str, upto: int) -> None:
+        """Forgetting this costs only a longer read-back."""
+        await self._rows("synced", {"job_id": lease.job_id, "name": segment, "upto": upto})
+
+    async def segments(self, job_id: int) -> list[SegmentState]:
+        """All segments of the present run, the oldest first."""
+        return [SegmentState(*row) for row in await self._rows("segments", {"job_id": job_id})]
+
+    async def spans(self, job_id: int, segment: str, start: int) -> list[Span]:
+        """The commits' ranges that reach past `start`."""
+        found = await self._rows("spans", {"job_id": job_id, "name": segment, "start": start})
+        return [Span(*row) for row in found]
+
+    async def tear(self, lease: Lease, segment: str, good: int) -> int:
+        """See stores.sqlite.tear."""
+        return await self._database.run(tear.write, lease, segment, good)
+
+    async def record(self, job_id: int, item_id: int) -> RecordRow | None:
+        """The first record of an item."""
+        found = await self._records(job_id, item_id - 1, item_id, 1, None)
+        return found[0] if found else None
+
+    async def records(
+        self, job_id: int, *, after: int, limit: int, kind: str | None = None
+    ) -> list[RecordRow]:
+        """One page of records."""
+        return await self._records(job_id, after, 2**62, limit, kind)
+
+    async def heartbeats(self) -> list[Heartbeat]:
+        """Every claimed chunk of the home."""
+        return [Heartbeat(*row) for row in await self._rows("heartbeats", {})]
+
+    async def recover(
+        self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+    ) -> Status | None:
+        """Fenced by the epoch that was seen: a chunk that moved on meanwhile is left alone."""
+        return await self._database.run(_recover, heartbeat, why, stalled, rules, now)
+
+    async def discrepancies(self, job_id: int) -> list[Discrepancy]:
+        """See stores.sqlite.check."""
+        return await self._database.run(check.read, job_id)
+
+    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
+        """Which of these addresses are items of the present run."""
+        bindings = {"job_id": job_id, "fingerprints": commit.rows(value.hex() for value in fingerprints)}
+        return {row[0] for row in await self._rows("known", bindings)}
+
+    async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
+        """One page of commits, by number."""
+        found = await self._rows("commits", {"job_id": job_id, "after": after, "limit": limit})
+        return [rows.checkpoint(row) for row in found]
+
+    async def job(self, job_id: int) -> Job:
+        """The job as it stands now."""
+        return await self._database.run(read_job, job_id)
+
+    async def _rows(self, name: str, bindings: dict[str, Any]) -> list[Any]:
+        def read(db: apsw.Connection) -> list[Any]:
+            return db.execute(SQL[name], bindings).fetchall()
+
+        return await self._database.run(read)
+
+    async def _records(
+        self, job_id: int, after_item: int, until: int, limit: int, kind: str | None
+    ) -> list[RecordRow]:
+        bindings = {"job_id": job_id, "after": after_item, "until": until, "limit": limit, "kind": kind}
+        return [rows.record(row) for row in await self._rows("records", bindings)]
+
+
+def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Claim | None:
+    with immediate(db):
+        found = db.execute(SQL["job_to_claim"], {"job_id": job_id}).fetchall()
+        if not found:
+            raise UnknownJob(f"job {job_id} is gone; `holdfast ls` lists what is there")
+        status, changing = found[0]
+        if changing is not None:
+            raise UsageError(f"a change of this job ({changing}) was interrupted; run that command again first")
+        if status != Status.PENDING:
+            return None
+        claimed = db.execute(SQL["claim"], {"job_id": job_id, "worker_id": worker_id}).fetchall()
+        if not claimed:
+            return None
+        chunk_id, run, epoch, seq, cursor, cautious_left, marked_id, marked_deaths, recovered = claimed[0]
+        db.execute(SQL["forget_recovery"], {"chunk_id": chunk_id})
+        db.execute(SQL["job_claimed"], {"job_id": job_id, "now": now})
+        commit.event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
+        marked = db.execute(SQL["item"], {"item_id": marked_id}).fetchall() if marked_id is not None else []
+        job = read_job(db, job_id)
+    # FULL makes each COMMIT wait for the disk; it is set between transactions because it can't be set in one.
+    db.execute(f"PRAGMA synchronous = {'FULL' if job.durability is Durability.POWER else 'NORMAL'}")
+    return Claim(
+        lease=Lease(job_id, chunk_id, run, epoch, seq, worker_id),
+        job=job,
+        cursor=orjson.loads(cursor),
+        cautious_left=cautious_left,
+        marked=rows.item(marked[0]) if marked else None,
+        marked_deaths=marked_deaths,
+        recovered=bool(recovered),
+    )
+
+
+def _lost() -> LeaseLost:
+    return LeaseLost("the lease is lost: another worker took over, or the job was cancelled")
+
+
+def _renew(db: apsw.Connection, lease: Lease) -> None:
+    if not db.execute(SQL["renew"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}).fetchall():
+        raise _lost()
+
+
+def _wish(db: apsw.Connection, lease: Lease) -> str | None:
+    found = db.execute(SQL["wish"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}).fetchall()
+    if not found or not found[0][0]:
+        raise _lost()
+    desired: str | None = found[0][1]
+    return desired
+
+
+def _mark(db: apsw.Connection, lease: Lease, item_id: int) -> None:
+    bindings = {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "item_id": item_id}
+    if not db.execute(SQL["mark"], bindings).fetchall():
+        raise _lost()
+
+
+def _recover(
+    db: apsw.Connection, heartbeat: Heartbeat, why: str, stalled: bool, rules: Recovery | None, now: float
+) -> Status | None:
+    with immediate(db):
+        found = db.execute(
+            SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch}
+        ).fetchall()
+        if not found:
+            return None
+        job_id, claims, stalls, marked_item, marked_deaths, cautious_left, bounds, desired = found[0]
+        stored = orjson.loads(bounds)
+        suspicion = Suspicion(
+            claims_since_progress=claims,
+            stalls_since_progress=stalls,
+            marked_deaths=marked_deaths if marked_item is not None else None,
+            cautious_left=cautious_left,
+            batch=rows.checkpoints_from(stored).items + rows.pace_from(stored).concurrency,
+        )
+        verdict = judge_recovery(suspicion, rules, stalled=stalled)
+        action = Action.FAIL if verdict.failed else (Action.PAUSE if desired else Action.RECOVER)
+        status = after(Status.IN_PROGRESS, action)
+        reason = verdict.failed or ("user" if desired else why)
+        db.execute(
+            SQL["taken_back"],
+            {
+                "chunk_id": heartbeat.chunk_id,
+                "status": status,
+                "claims": verdict.claims_since_progress,
+                "stalls": verdict.stalls_since_progress,
+                "cautious_left": verdict.cautious_left,
+                "marked_deaths": verdict.marked_deaths,
+            },
+        )
+        db.execute(
+            SQL["job_taken_back"], {"job_id": job_id, "status": status, "reason": reason, "now": now}
+        )
+        commit.event(db, job_id, now, "failed" if verdict.failed else "taken back", reason)
+    return status

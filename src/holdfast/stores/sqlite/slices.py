@@ -1,0 +1,105 @@
+"""Changes of millions of rows, in slices of 10,000 that a crash can fall between.
+
+While `jobs.changing` is set nobody may claim the job; whoever runs the command again goes on from there.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import orjson
+
+from holdfast.stores.sqlite import commit, rows
+from holdfast.stores.sqlite.connection import immediate
+from holdfast.stores.sqlite.statements import statements
+
+SQL = statements("jobs")
+SLICE = 10_000
+_EMPTIED = (
+    "slice_records",
+    "slice_commits",
+    "slice_items",
+    "slice_hosts",
+    "slice_tallies",
+    "slice_segments",
+    "slice_chunks",
+    "slice_events",
+)
+
+
+def change_of(db: apsw.Connection, job_id: int) -> str | None:
+    """The change that is under way, or None."""
+    found = db.execute(SQL["which_change"], {"job_id": job_id}).fetchall()
+    return found[0][0] if found else None
+
+
+def unfinished(db: apsw.Connection) -> list[int]:
+    """Jobs that a crash left in the middle of a removal or of new bounds."""
+    return [job_id for (job_id,) in db.execute(SQL["interrupted"]).fetchall()]
+
+
+def step(db: apsw.Connection, job_id: int) -> bool:
+    """One slice of the change under way; False when it is through (or there is none)."""
+    match change_of(db, job_id):
+        case "remove":
+            if not empty(db, job_id):
+                with immediate(db):
+                    db.execute(SQL["remove_job"], {"job_id": job_id})
+                return False
+            return True
+        case "bounds":
+            return _rebound(db, job_id)
+        case _:
+            return False
+
+
+def empty(db: apsw.Connection, job_id: int) -> bool:
+    """Delete one slice of the job's rows, children first; False when none are left."""
+    for name in _EMPTIED:
+        with immediate(db):
+            db.execute(SQL[name], {"job_id": job_id, "slice": SLICE})
+            if db.changes():
+                return True
+    return False
+
+
+def _rebound(db: apsw.Connection, job_id: int) -> bool:
+    """Move one slice across the depth limit as it is now."""
+    with immediate(db):
+        ((bounds, number),) = db.execute(SQL["bounds"], {"job_id": job_id}).fetchall()
+        max_depth = rows.limits_from(orjson.loads(bounds)).max_depth
+        bindings = {"job_id": job_id, "max_depth": max_depth, "slice": SLICE}
+        for select, update, target in (
+            ("too_deep", "shut_out", ("skipped", "depth")),
+            ("deep_enough", "let_in", ("pending", "")),
+        ):
+            if select == "too_deep" and max_depth is None:
+                continue
+            found = db.execute(SQL[select], bindings).fetchall()
+            if found:
+                ids = commit.rows(item_id for item_id, *_ in found)
+                db.execute(SQL[update], {"ids": ids, "number": number})
+                moved(db, [tuple(row[1:]) for row in found], target)
+                return True
+        db.execute(SQL["changing"], {"job_id": job_id, "changing": None})
+        return False
+
+
+def sizes(db: apsw.Connection, job_id: int, ids: str) -> int:
+    """Bytes that these items' records count for."""
+    ((total,),) = db.execute(SQL["sizes"], {"job_id": job_id, "ids": ids}).fetchall()
+    return int(total)
+
+
+def moved(
+    db: apsw.Connection, sources: Sequence[Any], target: tuple[str, str], lost_bytes: int = 0
+) -> None:
+    """Count items that moved outside a commit: (chunk, host, status, reason) each."""
+    changes: dict[int, commit.Change] = {}
+    for chunk_id, host_id, status, reason in sources:
+        changes.setdefault(chunk_id, commit.Change(0)).moves(host_id, (status, reason), target)
+    for chunk_id, change in changes.items():
+        change.bytes -= lost_bytes
+        lost_bytes = 0
+        commit.tally(db, chunk_id, change)
+        commit.count(db, chunk_id, change)

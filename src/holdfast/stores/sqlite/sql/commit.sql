@@ -1,0 +1,165 @@
+-- The one transaction. Sets of rows come in as JSON arrays, so that each statement is one step however many rows it
+-- writes: the thread that parses pages gets the interpreter back in between.
+
+-- name: fence
+-- Takes the chunk from seq to seq + 1, for the claim that holds it and for nobody else. Primary key.
+UPDATE chunks
+   SET seq = seq + 1
+ WHERE id = :chunk_id AND epoch = :epoch AND seq = :seq AND status = 'in_progress'
+RETURNING seq;
+
+-- name: next_number
+-- The job-wide commit number, and what a person wants meanwhile. Primary key.
+UPDATE jobs
+   SET commit_no = commit_no + 1,
+       last_checkpoint_at = :at,
+       active_s = active_s + :active_s,
+       phase = coalesce(:phase, phase)
+ WHERE id = :job_id
+RETURNING commit_no, desired;
+
+-- name: settle
+-- Outcomes. Only a pending item can be settled or put off: the count of rows is checked. Primary key.
+UPDATE items
+   SET status = o.value ->> 1,
+       reason = o.value ->> 2,
+       due_at = o.value ->> 3,
+       attempts = attempts + (o.value ->> 4),
+       settled_commit = CASE WHEN (o.value ->> 1) = 'pending' THEN NULL ELSE :number END
+  FROM json_each(:outcomes) AS o
+ WHERE items.id = o.value ->> 0 AND items.status = 'pending';
+
+-- name: rejudged
+-- Their links were judged again: the wish is met. Primary key.
+UPDATE items SET rejudge = NULL WHERE rejudge = 1 AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: hosts_named
+-- Gives each host of the findings a row and an id. Unique (chunk_id, name).
+INSERT INTO hosts (chunk_id, name)
+SELECT :chunk_id, value FROM json_each(:names) WHERE true
+    ON CONFLICT (chunk_id, name) DO UPDATE SET name = excluded.name
+RETURNING id, name;
+
+-- name: unmet
+-- The findings that change anything: new ones (id null), and known ones that are nearer now or no longer to be skipped.
+-- One row with all of them. Unique (job_id, run, fingerprint).
+SELECT json_group_array(json_array(f.key, i.id, i.status, i.reason, i.depth, i.host_id))
+  FROM json_each(:found) AS f
+  LEFT JOIN items AS i
+    ON i.job_id = :job_id AND i.run = :run AND i.fingerprint = unhex(f.value ->> 0)
+ WHERE i.id IS NULL
+    OR (f.value ->> 1) < i.depth
+    OR (i.status = 'skipped' AND (f.value ->> 2));
+
+-- name: discovered
+-- New items. A fingerprint that is there already is an error, never ignored.
+INSERT INTO items (job_id, run, chunk_id, host_id, kind, fingerprint, url, depth, parent_id, status, reason,
+                   found_commit, settled_commit)
+SELECT :job_id, :run, :chunk_id, n.value ->> 0, n.value ->> 1, unhex(n.value ->> 2), n.value ->> 3, n.value ->> 4,
+       n.value ->> 5, iif(n.value ->> 6 IS NULL, 'pending', 'skipped'), n.value ->> 6,
+       :number, iif(n.value ->> 6 IS NULL, NULL, :number)
+  FROM json_each(:items) AS n;
+
+-- name: revived
+-- What was skipped and is admitted now. Primary key.
+UPDATE items
+   SET status = 'pending', reason = NULL, depth = r.value ->> 1, parent_id = r.value ->> 2, settled_commit = NULL
+  FROM json_each(:items) AS r
+ WHERE items.id = r.value ->> 0 AND items.status = 'skipped';
+
+-- name: nearer
+-- The lesser depth is kept; what has a stored body is to have its links judged again. Primary key.
+UPDATE items
+   SET depth = r.value ->> 1, rejudge = iif(r.value ->> 2, 1, rejudge)
+  FROM json_each(:items) AS r
+ WHERE items.id = r.value ->> 0;
+
+-- name: segment
+-- How far the segment is committed. The first commit into it makes its row. Unique (job_id, name).
+INSERT INTO segments (job_id, run, chunk_id, epoch, name, committed, synced)
+VALUES (:job_id, :run, :chunk_id, :epoch, :name, :until, iif(:synced, :until, 0))
+    ON CONFLICT (job_id, name) DO UPDATE
+   SET committed = excluded.committed, synced = max(synced, excluded.synced)
+ WHERE segments.committed = :start AND segments.epoch = excluded.epoch
+RETURNING id;
+
+-- name: records
+-- Result rows with the place of their evidence. Primary key: no page stands twice.
+INSERT INTO records (item_id, ordinal, job_id, run, commit_no, kind, data, size, segment_id, start, length, digest,
+                     body_segment_id, body_start, body_length)
+SELECT r.value ->> 0, r.value ->> 1, :job_id, :run, :number, r.value ->> 2, r.value -> 3, r.value ->> 4,
+       iif(r.value ->> 5 IS NULL, NULL, :segment_id), r.value ->> 5, r.value ->> 6, unhex(r.value ->> 7),
+       (SELECT id FROM segments WHERE job_id = :job_id AND name = r.value ->> 8), r.value ->> 9, r.value ->> 10
+  FROM json_each(:records) AS r;
+
+-- name: hosts_changed
+-- Queue lengths and durable politeness. Primary key.
+UPDATE hosts
+   SET queued = queued + (h.value ->> 1),
+       settled = settled + (h.value ->> 2),
+       due_at = coalesce(h.value ->> 3, due_at)
+  FROM json_each(:hosts) AS h
+ WHERE hosts.id = h.value ->> 0;
+
+-- name: tallied_less
+-- Items that left a status and reason; the row is there, or there would be none to leave. Primary key.
+UPDATE tallies
+   SET count = count + (t.value ->> 2)
+  FROM json_each(:tallies) AS t
+ WHERE chunk_id = :chunk_id AND status = t.value ->> 0 AND reason = t.value ->> 1;
+
+-- name: tallied_more
+-- Items that came to a status and reason. Primary key.
+INSERT INTO tallies (chunk_id, status, reason, count)
+SELECT :chunk_id, t.value ->> 0, t.value ->> 1, t.value ->> 2 FROM json_each(:tallies) AS t WHERE true
+    ON CONFLICT (chunk_id, status, reason) DO UPDATE SET count = tallies.count + excluded.count;
+
+-- name: counted
+-- The chunk's counters, raised here and nowhere else, and what the next claim should know. Primary key.
+UPDATE chunks
+   SET found = found + :found, queued = queued + :queued, done = done + :done, failed = failed + :failed,
+       skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
+       external = external + :external,
+       depth = max(depth, :depth),
+       cursor = coalesce(:cursor, cursor),
+       waiting_until = :waiting_until,
+       cautious_left = :cautious_left,
+       claims_since_progress = iif(:progress, 0, claims_since_progress),
+       stalls_since_progress = iif(:progress, 0, stalls_since_progress),
+       marked_item = iif(:progress, NULL, marked_item),
+       marked_deaths = iif(:progress, 0, marked_deaths),
+       status = coalesce(:status, status),
+       worker_id = iif(:status IS NULL, worker_id, NULL)
+ WHERE id = :chunk_id
+RETURNING found, queued, done, failed, skipped, redirected, bytes, external, depth;
+
+-- name: checkpoint
+-- The commit itself, as a row. Primary key (job_id, number), unique (chunk_id, seq).
+INSERT INTO commits (job_id, number, run, chunk_id, epoch, seq, reason, at, items, depth, counters,
+                     segment_id, start, until, crc)
+VALUES (:job_id, :number, :run, :chunk_id, :epoch, :seq, :reason, :at, :items, :depth, :counters,
+        :segment_id, :start, :until, :crc);
+
+-- name: hosts_with_new
+-- Hosts that this commit gave work. Primary key.
+SELECT id, name, queued, due_at FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: others_unfinished
+-- Whether another chunk of the run still has work. Index chunks_job.
+SELECT EXISTS (SELECT 1 FROM chunks
+                WHERE job_id = :job_id AND run = :run AND id <> :chunk_id AND status IN ('pending', 'in_progress'));
+
+-- name: job_ended
+-- The job's own status, with the chunk's last commit. Primary key.
+UPDATE jobs
+   SET status = :status, reason = :reason, desired = NULL,
+       finished_at = iif(:finished, :at, NULL)
+ WHERE id = :job_id;
+
+-- name: event
+-- The outbox. Index events_job.
+INSERT INTO events (job_id, at, kind, detail) VALUES (:job_id, :at, :kind, :detail);
+
+-- name: happened
+-- Whether a COMMIT that broke off took place after all. Primary key.
+SELECT EXISTS (SELECT 1 FROM commits WHERE chunk_id = :chunk_id AND epoch = :epoch AND seq = :seq);

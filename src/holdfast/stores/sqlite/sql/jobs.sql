@@ -1,0 +1,197 @@
+-- Jobs as people see and steer them.
+
+-- name: job
+-- A job with its counters, summed over the chunks of its present run. Primary key, index chunks_job.
+SELECT j.id, j.public_id, j.kind, j.identity, j.name, j.owner, j.spec, j.bounds, j.status, j.reason, j.desired,
+       j.phase, j.run, j.commit_no, j.created_at, j.started_at, j.finished_at, j.last_checkpoint_at, j.active_s,
+       j.granted_s,
+       coalesce(sum(c.found), 0), coalesce(sum(c.queued), 0), coalesce(sum(c.done), 0), coalesce(sum(c.failed), 0),
+       coalesce(sum(c.skipped), 0), coalesce(sum(c.redirected), 0), coalesce(sum(c.bytes), 0),
+       coalesce(sum(c.external), 0)
+  FROM jobs AS j LEFT JOIN chunks AS c ON c.job_id = j.id AND c.run = j.run
+ WHERE j.id = :job_id
+ GROUP BY j.id;
+
+-- name: all_ids
+SELECT id FROM jobs WHERE changing IS NOT 'remove' ORDER BY id DESC;
+
+-- name: latest
+SELECT id FROM jobs WHERE changing IS NOT 'remove' ORDER BY id DESC LIMIT 1;
+
+-- name: by_name
+-- Index jobs_name.
+SELECT id FROM jobs WHERE name = :reference AND changing IS NOT 'remove' ORDER BY id DESC LIMIT 1;
+
+-- name: by_id
+-- A whole id, its beginning or its end. Homes hold few jobs: a scan.
+SELECT id, public_id FROM jobs
+ WHERE (public_id = :reference OR substr(public_id, 1, length(:reference)) = :reference
+        OR substr(public_id, -length(:reference)) = :reference) AND changing IS NOT 'remove'
+ ORDER BY id DESC LIMIT 10;
+
+-- name: by_identity
+-- Index jobs_identity.
+SELECT id FROM jobs WHERE identity = :identity AND changing IS NOT 'remove' ORDER BY id DESC LIMIT 1;
+
+-- name: submit
+INSERT INTO jobs (public_id, kind, identity, name, owner, spec, bounds, status, phase, created_at)
+VALUES (:public_id, :kind, :identity, :name, :owner, :spec, :bounds, 'pending', :phase, :now)
+RETURNING id;
+
+-- name: chunk
+INSERT INTO chunks (job_id, run, status) VALUES (:job_id, :run, 'pending') RETURNING id;
+
+-- name: wish_pause
+-- The check on desired keeps this to a job in progress.
+UPDATE jobs SET desired = 'pause' WHERE id = :job_id AND status = 'in_progress';
+
+-- name: fence_off
+-- Whoever holds a chunk of the job is refused from here on.
+UPDATE chunks
+   SET status = :status, worker_id = NULL, epoch = epoch + 1, waiting_until = NULL
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id) AND status <> 'completed';
+
+-- name: set_status
+UPDATE jobs
+   SET status = :status, reason = :reason, desired = NULL, finished_at = iif(:finished, :now, NULL)
+ WHERE id = :job_id;
+
+-- name: chunks_pending
+-- Back to work: the count of recoveries starts again.
+UPDATE chunks
+   SET status = 'pending', worker_id = NULL, claims_since_progress = 0, stalls_since_progress = 0
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
+
+-- name: grant_time
+-- A time limit that ran out counts anew from here.
+UPDATE jobs SET granted_s = active_s WHERE id = :job_id;
+
+-- name: failed_seeds
+-- The start items that failed, for a job that failed for want of a start page. Unique (job_id, run, fingerprint).
+SELECT i.id, i.chunk_id, i.host_id, i.reason FROM items AS i
+ WHERE i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND i.status = 'failed' AND i.depth = 0;
+
+-- name: drop_failures
+DELETE FROM records WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND item_id IN (SELECT value FROM json_each(:ids));
+
+-- name: reopen
+UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, attempts = 0, due_at = NULL
+ WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: set_bounds
+UPDATE jobs SET bounds = :bounds WHERE id = :job_id;
+
+-- name: changing
+UPDATE jobs SET changing = :changing WHERE id = :job_id;
+
+-- name: which_change
+SELECT changing FROM jobs WHERE id = :job_id;
+
+-- name: too_deep
+-- A slice of what a lesser depth limit shuts out.
+SELECT id, chunk_id, host_id, 'pending', '' FROM items
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND status = 'pending' AND depth > :max_depth LIMIT :slice;
+
+-- name: deep_enough
+-- A slice of what a greater depth limit lets back in.
+SELECT id, chunk_id, host_id, 'skipped', 'depth' FROM items
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND status = 'skipped' AND reason = 'depth' AND (:max_depth IS NULL OR depth <= :max_depth) LIMIT :slice;
+
+-- name: shut_out
+UPDATE items SET status = 'skipped', reason = 'depth', due_at = NULL, settled_commit = :number
+ WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: let_in
+UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL
+ WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: new_run
+UPDATE jobs
+   SET run = run + 1, status = 'pending', reason = NULL, desired = NULL, phase = :phase, changing = NULL,
+       started_at = NULL, finished_at = NULL, last_checkpoint_at = NULL, active_s = 0, granted_s = 0
+ WHERE id = :job_id
+RETURNING run, commit_no;
+
+-- name: slice_records
+DELETE FROM records WHERE (job_id, run, item_id, ordinal) IN
+    (SELECT job_id, run, item_id, ordinal FROM records WHERE job_id = :job_id LIMIT :slice);
+
+-- name: slice_items
+DELETE FROM items WHERE id IN (SELECT id FROM items WHERE job_id = :job_id LIMIT :slice);
+
+-- name: slice_commits
+DELETE FROM commits WHERE (job_id, number) IN
+    (SELECT job_id, number FROM commits WHERE job_id = :job_id LIMIT :slice);
+
+-- name: slice_hosts
+DELETE FROM hosts WHERE id IN
+    (SELECT h.id FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id WHERE c.job_id = :job_id LIMIT :slice);
+
+-- name: slice_tallies
+DELETE FROM tallies WHERE chunk_id IN (SELECT id FROM chunks WHERE job_id = :job_id);
+
+-- name: slice_segments
+DELETE FROM segments WHERE job_id = :job_id;
+
+-- name: slice_chunks
+DELETE FROM chunks WHERE job_id = :job_id;
+
+-- name: slice_events
+DELETE FROM events WHERE job_id = :job_id;
+
+-- name: remove_job
+DELETE FROM jobs WHERE id = :job_id;
+
+-- name: holder
+-- Index chunks_job.
+SELECT c.job_id, c.id, c.epoch, c.beat, c.seq, c.worker_id, c.waiting_until
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+ WHERE c.job_id = :job_id AND c.status = 'in_progress' ORDER BY c.id LIMIT 1;
+
+-- name: tallies
+SELECT t.status, t.reason, sum(t.count) AS n
+  FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+ WHERE j.id = :job_id GROUP BY 1, 2 HAVING n > 0 ORDER BY n DESC;
+
+-- name: hosts
+SELECT h.name, h.queued, h.settled, h.due_at
+  FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+ WHERE j.id = :job_id ORDER BY h.settled + h.queued DESC, h.id LIMIT :limit;
+
+-- name: statuses
+-- Result rows by HTTP status. Primary key.
+SELECT r.data ->> 'status', count(*) FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run
+ WHERE j.id = :job_id GROUP BY 1 ORDER BY 2 DESC;
+
+-- name: checkpoints
+SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c.counters, s.name, coalesce(c.until, 0)
+  FROM commits AS c LEFT JOIN segments AS s ON s.id = c.segment_id
+ WHERE c.job_id = :job_id ORDER BY c.number DESC LIMIT :limit;
+
+-- name: events
+SELECT id, at, kind, detail FROM events WHERE job_id = :job_id ORDER BY id DESC LIMIT :limit;
+
+-- name: urls_where
+-- Addresses by status and reason, in the order of their discovery.
+SELECT url FROM items
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND status = :status AND (:reason IS NULL OR reason = :reason)
+ ORDER BY id LIMIT :limit;
+
+-- name: present_depth
+SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
+
+-- name: interrupted
+SELECT id FROM jobs WHERE changing IN ('remove', 'bounds');
+
+-- name: bounds
+SELECT bounds, commit_no FROM jobs WHERE id = :job_id;
+
+-- name: sizes
+SELECT coalesce(sum(size), 0) FROM records
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND item_id IN (SELECT value FROM json_each(:ids));

@@ -1,0 +1,159 @@
+-- What a worker does to its chunk beside the commit, and what the watchdog and verify read.
+
+-- name: job_to_claim
+-- Primary key.
+SELECT status, changing FROM jobs WHERE id = :job_id;
+
+-- name: claim
+-- The first pending chunk of the job's present run: epoch + 1, attempts counted here. Index chunks_job.
+UPDATE chunks
+   SET status = 'in_progress', epoch = epoch + 1, worker_id = :worker_id, beat = 0, waiting_until = NULL,
+       claims_since_progress = claims_since_progress + 1
+ WHERE id = (SELECT c.id FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+              WHERE c.job_id = :job_id AND c.status = 'pending' ORDER BY c.id LIMIT 1)
+RETURNING id, run, epoch, seq, cursor, cautious_left, marked_item, marked_deaths, recovered;
+
+-- name: forget_recovery
+UPDATE chunks SET recovered = 0 WHERE id = :chunk_id;
+
+-- name: job_claimed
+-- Primary key.
+UPDATE jobs
+   SET status = 'in_progress', reason = NULL, desired = NULL, finished_at = NULL,
+       started_at = coalesce(started_at, :now)
+ WHERE id = :job_id;
+
+-- name: renew
+-- Fenced like everything else. Primary key.
+UPDATE chunks SET beat = beat + 1
+ WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
+RETURNING beat;
+
+-- name: wish
+-- Primary keys.
+SELECT c.epoch = :epoch AND c.status = 'in_progress', j.desired
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id
+ WHERE c.id = :chunk_id;
+
+-- name: queued_hosts
+-- Index hosts_queued.
+SELECT id, name, queued, due_at FROM hosts
+ WHERE chunk_id = :chunk_id AND queued > 0 AND id > :after
+ ORDER BY id LIMIT :limit;
+
+-- name: take
+-- Index items_ready; those taken already are at most a batch and what is in flight.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+  FROM items AS i JOIN hosts AS h ON h.id = i.host_id
+ WHERE i.chunk_id = :chunk_id AND i.host_id = :host_id AND i.status = 'pending' AND i.due_at IS NULL
+   AND i.id NOT IN (SELECT value FROM json_each(:taken))
+ ORDER BY i.depth, i.id LIMIT :limit;
+
+-- name: take_due
+-- Index items_waiting.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+  FROM items AS i JOIN hosts AS h ON h.id = i.host_id
+ WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND (i.due_at <= :now OR i.due_at > :latest)
+   AND i.id NOT IN (SELECT value FROM json_each(:taken))
+ ORDER BY i.due_at, i.id LIMIT :limit;
+
+-- name: next_due
+-- Index items_waiting.
+SELECT min(due_at) FROM items WHERE chunk_id = :chunk_id AND due_at IS NOT NULL AND due_at > :now;
+
+-- name: take_rejudged
+-- Index items_rejudge.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1
+  FROM items AS i JOIN hosts AS h ON h.id = i.host_id
+ WHERE i.chunk_id = :chunk_id AND i.rejudge = 1
+   AND i.id NOT IN (SELECT value FROM json_each(:taken))
+ ORDER BY i.id LIMIT :limit;
+
+-- name: item
+-- Primary key.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+  FROM items AS i JOIN hosts AS h ON h.id = i.host_id
+ WHERE i.id = :item_id AND i.status = 'pending';
+
+-- name: mark
+-- The item is named before it is handled; a second death on the same one counts up. Primary key.
+UPDATE chunks
+   SET marked_deaths = iif(marked_item = :item_id, marked_deaths, 0), marked_item = :item_id
+ WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
+RETURNING marked_deaths;
+
+-- name: originals
+-- Committed bodies by digest, one each. Index records_digest.
+SELECT r.digest, s.name, r.start, r.length, i.url, r.data ->> 'fetched_at'
+  FROM json_each(:digests) AS d
+  JOIN records AS r ON r.job_id = :job_id AND r.run = :run AND r.digest = unhex(d.value) AND r.body_segment_id IS NULL
+  JOIN segments AS s ON s.id = r.segment_id
+  JOIN items AS i ON i.id = r.item_id
+ GROUP BY d.key;
+
+-- name: synced
+-- Unique (job_id, name).
+UPDATE segments SET synced = max(synced, :upto) WHERE job_id = :job_id AND name = :name AND committed >= :upto;
+
+-- name: segments
+-- Unique (job_id, name).
+SELECT s.name, s.committed, s.synced FROM segments AS s JOIN jobs AS j ON j.id = s.job_id
+ WHERE s.job_id = :job_id AND s.run = j.run ORDER BY s.id;
+
+-- name: spans
+-- Index commits_span.
+SELECT c.number, s.name, c.start, c.until, c.crc
+  FROM segments AS s JOIN commits AS c ON c.segment_id = s.id
+ WHERE s.job_id = :job_id AND s.name = :name AND c.until > :start
+ ORDER BY c.start;
+
+-- name: records
+-- Pages by primary key; no snapshot outlives a page.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.status, p.url,
+       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
+  FROM jobs AS j
+  JOIN records AS r ON r.job_id = j.id AND r.run = j.run
+  JOIN items AS i ON i.id = r.item_id
+  JOIN hosts AS h ON h.id = i.host_id
+  LEFT JOIN items AS p ON p.id = i.parent_id
+  LEFT JOIN segments AS s ON s.id = r.segment_id
+  LEFT JOIN segments AS b ON b.id = r.body_segment_id
+ WHERE j.id = :job_id AND r.item_id > :after AND r.item_id <= :until AND (:kind IS NULL OR r.kind = :kind)
+ ORDER BY r.item_id, r.ordinal LIMIT :limit;
+
+-- name: commits
+-- Primary key.
+SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c.counters, s.name, coalesce(c.until, 0)
+  FROM commits AS c LEFT JOIN segments AS s ON s.id = c.segment_id
+ WHERE c.job_id = :job_id AND c.number > :after ORDER BY c.number LIMIT :limit;
+
+-- name: known
+-- Unique (job_id, run, fingerprint).
+SELECT i.fingerprint FROM json_each(:fingerprints) AS f
+  JOIN items AS i ON i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND i.fingerprint = unhex(f.value);
+
+-- name: heartbeats
+-- Index chunks_claimed.
+SELECT job_id, id, epoch, beat, seq, worker_id, waiting_until FROM chunks WHERE status = 'in_progress' ORDER BY id;
+
+-- name: recovering
+-- The chunk as the one who takes it back sees it. Primary key.
+SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress, c.marked_item, c.marked_deaths, c.cautious_left,
+       j.bounds, j.desired
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id
+ WHERE c.id = :chunk_id AND c.epoch = :epoch AND c.status = 'in_progress';
+
+-- name: taken_back
+-- The claim is over: whoever held it is fenced off. Primary key.
+UPDATE chunks
+   SET status = :status, worker_id = NULL, epoch = epoch + 1, recovered = 1, waiting_until = NULL,
+       claims_since_progress = :claims, stalls_since_progress = :stalls,
+       cautious_left = :cautious_left, marked_deaths = :marked_deaths
+ WHERE id = :chunk_id;
+
+-- name: job_taken_back
+-- Primary key.
+UPDATE jobs
+   SET status = :status, reason = :reason, desired = NULL, finished_at = iif(:status = 'failed', :now, NULL)
+ WHERE id = :job_id;

@@ -1,0 +1,58 @@
+-- Repair of a torn tail: what pointed into the missing bytes is undone; nothing discovered is removed.
+
+-- name: segment_id
+SELECT id, chunk_id, committed FROM segments WHERE job_id = :job_id AND name = :name;
+
+-- name: torn
+-- Items whose own bytes, or the body that their revisit points to, lie at or past the good length.
+-- Indexes records_place, records_revisits.
+SELECT DISTINCT item_id FROM records WHERE segment_id = :segment_id AND start + length > :good
+ UNION
+SELECT DISTINCT item_id FROM records WHERE body_segment_id = :segment_id AND body_start + body_length > :good;
+
+-- name: drop_records
+-- Primary key.
+DELETE FROM records WHERE job_id = :job_id AND run = :run AND item_id IN (SELECT value FROM json_each(:ids));
+
+-- name: reopen
+-- Primary key.
+UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, rejudge = NULL, due_at = NULL
+ WHERE id IN (SELECT value FROM json_each(:ids)) AND status <> 'pending';
+
+-- name: shorten
+UPDATE segments SET committed = :good, synced = min(synced, :good) WHERE id = :segment_id;
+
+-- name: shorten_spans
+-- The commits stay as history, but no byte range of theirs reaches past what is there. Index commits_span.
+UPDATE commits SET until = max(start, min(until, :good)), crc = NULL
+ WHERE segment_id = :segment_id AND until > :good;
+
+-- name: recount_tallies_drop
+DELETE FROM tallies WHERE chunk_id = :chunk_id;
+
+-- name: recount_tallies
+INSERT INTO tallies (chunk_id, status, reason, count)
+SELECT chunk_id, status, iif(status = 'pending', '', coalesce(reason, '')), count(*)
+  FROM items WHERE job_id = :job_id AND run = :run AND chunk_id = :chunk_id
+ GROUP BY 1, 2, 3;
+
+-- name: recount_hosts
+UPDATE hosts
+   SET queued = n.queued, settled = n.settled
+  FROM (SELECT host_id, sum(status = 'pending') AS queued, sum(status <> 'pending') AS settled
+          FROM items WHERE job_id = :job_id AND run = :run AND chunk_id = :chunk_id GROUP BY host_id) AS n
+ WHERE hosts.id = n.host_id;
+
+-- name: recount_chunk
+UPDATE chunks
+   SET (found, queued, done, failed, skipped, redirected) =
+       (SELECT coalesce(sum(count), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'pending'), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'done'), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'failed'), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'skipped'), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'redirected'), 0)
+          FROM tallies WHERE chunk_id = :chunk_id),
+       bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r JOIN items AS i ON i.id = r.item_id
+                 WHERE i.job_id = :job_id AND i.run = :run AND i.chunk_id = :chunk_id)
+ WHERE id = :chunk_id;

@@ -1,0 +1,63 @@
+"""Signs of life as locked files in the home: the kernel takes the lock away with the process, and nothing else does.
+
+A pid would mean nothing in a container, and is used again; a lock is neither guessed nor left behind.
+"""
+
+import fcntl
+import os
+import platform
+from pathlib import Path
+
+
+class LockPresence:
+    """A locked file. The lock lasts as long as this process has it open."""
+
+    def __init__(self, path: Path, worker_id: str) -> None:
+        self.worker_id = worker_id
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def leave(self) -> None:
+        """Remove the file, then the lock: whoever looks meanwhile finds no file, which means the same."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+
+
+class LockedWorkers:
+    """Implements ports.workers.Workers with one lock file for each worker id, under the home."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "workers"
+        self._machine = platform.node() or "localhost"
+
+    def name(self, token: str) -> str:
+        """A worker id that tells people which process it is; the machine part decides who may judge it."""
+        return f"{self._machine}/{os.getpid()}/{token}"
+
+    def enter(self, worker_id: str) -> LockPresence:
+        """Lock this worker's file."""
+        return LockPresence(self._path(worker_id), worker_id)
+
+    def lives(self, worker_id: str) -> bool | None:
+        """Whether the lock is held; None for a worker of another machine."""
+        if worker_id.split("/", 1)[0] != self._machine:
+            return None
+        try:
+            fd = os.open(self._path(worker_id), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        else:
+            # Nobody holds it: the process is gone, and the file with it.
+            self._path(worker_id).unlink(missing_ok=True)
+            return False
+        finally:
+            os.close(fd)
+
+    def _path(self, worker_id: str) -> Path:
+        return self._folder / (worker_id.replace("/", "-") + ".lock")

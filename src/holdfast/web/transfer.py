@@ -1,0 +1,139 @@
+"""One curl handle with the buffers it fills. Handles are pooled: what never changes is set once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import certifi
+import pycurl  # type: ignore[import-untyped]  # has no types
+
+from holdfast.web.reasons import Broken
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """How long a fetch may take and how much it may bring."""
+
+    connect_s: float = 10.0
+    """Name resolution and TLS handshake included."""
+    total_s: float = 120.0
+    slow_bytes_s: int = 1024
+    """Slower than this for `slow_s` seconds, silence included, and the fetch ends as `slow`."""
+    slow_s: int = 30
+    body_bytes: int = 32 * 1024 * 1024
+    """Of the payload as it comes off the wire."""
+    decoded_bytes: int = 64 * 1024 * 1024
+    header_bytes: int = 64 * 1024
+
+
+_SYSTEM_ROOTS: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # macOS, BSD
+)
+
+
+def trusted_roots() -> str:
+    """The file of certificate authorities to believe: the system's, where there is one, else certifi's."""
+    return next((path for path in _SYSTEM_ROOTS if Path(path).is_file()), certifi.where())
+
+
+_CHUNKS_OF: Final = 128 * 1024
+"""curl's receive buffer: a page comes in one or two pieces."""
+
+
+class Transfer:
+    """A handle and what it received. `head` and `payload` are whole once libcurl reports success."""
+
+    def __init__(self, limits: FetchLimits, ca_file: str, lines: list[bytes]) -> None:
+        self.easy = pycurl.Curl()
+        self._head: list[bytes] = []
+        self._pieces: list[bytes] = []
+        self._lines = lines
+        self._own_lines = lines
+        self._own_cap = self._cap = limits.body_bytes
+        self._set_constants(limits, ca_file)
+
+    def _set_constants(self, limits: FetchLimits, ca_file: str) -> None:
+        option = self.easy.setopt
+        # list.append as the callback: no Python code of ours runs per header line or per piece of a body.
+        option(pycurl.HEADERFUNCTION, self._head.append)
+        option(pycurl.WRITEFUNCTION, self._pieces.append)
+        option(pycurl.HTTPHEADER, self._lines)
+        option(
+            pycurl.MAXFILESIZE_LARGE, self._cap
+        )  # looks at Content-Length first, then counts while streaming
+        option(pycurl.BUFFERSIZE, _CHUNKS_OF)
+        option(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        option(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
+        option(pycurl.FOLLOWLOCATION, 0)
+        option(pycurl.HTTP_CONTENT_DECODING, 0)  # the payload is kept as it came
+        option(pycurl.PATH_AS_IS, 1)
+        option(pycurl.NOSIGNAL, 1)
+        option(pycurl.NOPROGRESS, 1)
+        option(pycurl.NETRC, pycurl.NETRC_IGNORED)
+        option(pycurl.PROXY, "")  # whatever the environment says
+        option(pycurl.CONNECTTIMEOUT_MS, int(limits.connect_s * 1000))
+        option(pycurl.TIMEOUT_MS, int(limits.total_s * 1000))
+        option(pycurl.LOW_SPEED_LIMIT, limits.slow_bytes_s)
+        option(pycurl.LOW_SPEED_TIME, limits.slow_s)
+        option(pycurl.SSL_VERIFYPEER, 1)
+        option(pycurl.SSL_VERIFYHOST, 2)
+        option(pycurl.CAINFO, ca_file)
+
+    def ask(self, url: str, target: str, lines: list[bytes], cap: int | None) -> None:
+        """What differs from the request before."""
+        easy = self.easy
+        easy.setopt(pycurl.URL, url)
+        easy.setopt(pycurl.REQUEST_TARGET, target)  # as it stands, whatever curl thinks of it
+        if lines is not self._lines:
+            easy.setopt(pycurl.HTTPHEADER, lines)
+            self._lines = lines
+        cap = self._own_cap if cap is None else min(cap, self._own_cap)
+        if cap != self._cap:
+            # 0 would mean no limit at all; what this lets through is caught when the body is whole.
+            easy.setopt(pycurl.MAXFILESIZE_LARGE, max(cap, 1))
+            self._cap = cap
+
+    @property
+    def cap(self) -> int:
+        """How long the payload of this request may be."""
+        return self._cap
+
+    @property
+    def head(self) -> bytes:
+        """All header lines, interim responses and trailers included."""
+        return b"".join(self._head)
+
+    @property
+    def payload(self) -> bytes:
+        """The body as it came, without transfer codings."""
+        pieces = self._pieces
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    @property
+    def ip(self) -> str:
+        """Who answered."""
+        return str(self.easy.getinfo(pycurl.PRIMARY_IP))
+
+    def broken(self, code: int, message: str) -> Broken:
+        """How far it came."""
+        known = self.easy.getinfo
+        return Broken(
+            code,
+            message,
+            int(known(pycurl.OS_ERRNO)),
+            float(known(pycurl.NAMELOOKUP_TIME)),
+            float(known(pycurl.PRETRANSFER_TIME)),
+            float(known(pycurl.TOTAL_TIME)),
+        )
+
+    def forget(self) -> None:
+        """Make ready for the next request."""
+        self._head.clear()
+        self._pieces.clear()
+
+    def close(self) -> None:
+        """Let go of the handle."""
+        self.easy.close()

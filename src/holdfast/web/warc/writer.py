@@ -1,0 +1,155 @@
+"""One claim's own segments."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from isal import isal_zlib
+
+from holdfast.domain.commit import Appended
+from holdfast.domain.job import Durability, Job
+from holdfast.domain.lease import Lease
+from holdfast.ports.clock import Clock
+from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.segments import Exchange, Original
+from holdfast.web.warc.files import AppendOnlyFile, create_next, storage_error
+from holdfast.web.warc.names import segment_name
+from holdfast.web.warc.records import NewId, compose, warcinfo
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What writers need beyond their claim."""
+
+    clock: Clock
+    new_id: NewId
+    segment_bytes: int
+    executor: Executor | None = None
+    """Where writers write, one thread only. Without one, each writer has a thread of its own."""
+
+
+class WarcWriter:
+    """Appends a claim's exchanges, in a thread of its own so that the event loop goes on meanwhile.
+
+    Ranges of one segment are contiguous from 0. An append that fails or is cancelled ends its file: the next one
+    opens another, so that no range can follow bytes of which nobody knows what they are.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        job: Job,
+        lease: Lease,
+        durability: Durability,
+        making: Making,
+    ) -> None:
+        self._folder = folder
+        self._job_id = job.public_id
+        self._lease = lease
+        self._power = durability is Durability.POWER
+        self._making = making
+        self._own: ThreadPoolExecutor | None = None
+        if making.executor is None:
+            self._own = ThreadPoolExecutor(1, f"segments-c{lease.chunk_id}-e{lease.epoch}")
+        self._executor = making.executor or self._own
+        self._file: AppendOnlyFile | None = None
+        self._next_n = 0
+        self._left: tuple[str, int] | None = None
+
+    async def append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
+        """Write the exchanges as one range; see the port. At least one exchange."""
+        if not exchanges:
+            raise ValueError("nothing to append")
+        return await self._in_thread(lambda: self._append(exchanges, known))
+
+    async def sync(self) -> tuple[str, int] | None:
+        """Make what was appended to the present segment survive a power cut; see the port."""
+        return await self._in_thread(self._sync)
+
+    async def close(self) -> None:
+        """Let go of the file, unsynced as it is."""
+        await self._in_thread(self._abandon)
+        if self._own is not None:
+            self._own.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._executor, work)
+        except asyncio.CancelledError:
+            # The thread may be at it still. Its file ends there; one thread means that this comes after it.
+            loop.run_in_executor(self._executor, self._abandon)
+            raise
+
+    def _append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
+        batch = compose(exchanges, known, self._making.new_id)
+        reached(FaultPoint.BEFORE_SEGMENT)
+        path = self._folder
+        try:
+            file = self._file_for(len(batch.data))
+            path = file.path
+            start, data, base = file.size, batch.data, file.size
+            if start == 0:
+                info = self._warcinfo(path.name)
+                data, base = info + data, len(info)
+            file.write(data)
+            if self._power:
+                file.sync()
+        except OSError as error:
+            self._abandon()
+            raise storage_error(error, path) from error
+        except BaseException:
+            self._abandon()
+            raise
+        left, self._left = self._left, None
+        return Appended(
+            segment=path.name,
+            start=start,
+            end=start + len(data),
+            crc=isal_zlib.crc32(data),
+            stored=batch.stored(path.name, base),
+            synced=self._power,
+            closed=left,
+        )
+
+    def _file_for(self, length: int) -> AppendOnlyFile:
+        """The present file, or a new one where there is none or it has no room for so much."""
+        file = self._file
+        if file is not None and file.size + length > self._making.segment_bytes:
+            if file.synced_size != file.size:
+                file.sync()
+            self._left = (file.path.name, file.size)
+            self._abandon()
+            file = None
+        if file is None:
+            file, self._next_n = create_next(
+                self._folder, lambda n: segment_name(self._lease, n), self._next_n
+            )
+            self._file = file
+        return file
+
+    def _warcinfo(self, segment: str) -> bytes:
+        return warcinfo(segment, self._job_id, self._making.clock.wall(), self._making.new_id)
+
+    def _sync(self) -> tuple[str, int] | None:
+        file = self._file
+        if file is None or file.synced_size == file.size:
+            return None
+        try:
+            file.sync()
+        except OSError as error:
+            # What a failed fsync left behind can't be told; asking again would only hide it.
+            self._abandon()
+            raise storage_error(error, file.path) from error
+        return file.path.name, file.size
+
+    def _abandon(self) -> None:
+        """Never touch the present file again."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
