@@ -12,7 +12,7 @@ from holdfast.ports.fetcher import FetchFailed
 ACCEPTED: Final = "gzip, br, zstd"
 """What to say in Accept-Encoding."""
 
-_IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # its stub takes it for an instance
+_IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # wrong in its stub
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15
 _ZSTD_WINDOW: Final = 8 * 1024 * 1024

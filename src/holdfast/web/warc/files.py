@@ -19,7 +19,9 @@ def storage_error(error: OSError, path: Path) -> HoldfastError:
     what = error.strerror or str(error)
     if error.errno in _NO_ROOM:
         return StorageFull(f"no room left to write {path} ({what}): free some space, then resume the job")
-    return StorageFailed(f"can't write {path} ({what}): check the disk and its permissions, then resume the job")
+    return StorageFailed(
+        f"can't write {path} ({what}): check the disk and its permissions, then resume the job"
+    )
 
 
 class AppendOnlyFile:
@@ -49,7 +51,7 @@ class AppendOnlyFile:
         self.synced_size = self.size
 
     def close(self) -> None:
-        """Let go of it. What close itself may have to say about older writes, fsync has said or nobody asked."""
+        """Let go of it. What close may have to say about older writes, fsync has said, or nobody asked."""
         with suppress(OSError):
             os.close(self._fd)
 

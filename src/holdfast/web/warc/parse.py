@@ -8,12 +8,13 @@ from isal import isal_zlib
 from holdfast.domain.commit import Location
 from holdfast.ports.segments import DamagedRecord, Reading
 
-_GZIP: Final = 31
+GZIP: Final = 31
+VERSION_LINE: Final = b"WARC/1.1\r\n"
 _BLANK: Final = b"\r\n\r\n"
 _TRAILER: Final = 8
 """CRC-32 and length at the end of a gzip member."""
 _DIGEST: Final = "sha256:"
-_IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # its stub takes it for an instance
+IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # wrong in its stub
 
 
 def inflate(member: bytes, cap: int) -> bytes:
@@ -22,10 +23,10 @@ def inflate(member: bytes, cap: int) -> bytes:
     expected = int.from_bytes(member[-4:], "little")
     if len(member) < _TRAILER or expected > cap:
         raise DamagedRecord(f"{expected} bytes in one record, more than the {cap} that may be")
-    stream = isal_zlib.decompressobj(_GZIP)
+    stream = isal_zlib.decompressobj(GZIP)
     try:
         data = stream.decompress(member, expected + 1)
-    except _IsalError as error:
+    except IsalError as error:
         raise DamagedRecord(f"not a gzip member: {error}") from None
     if not stream.eof or stream.unused_data or len(data) != expected:
         raise DamagedRecord("not one whole gzip member")
@@ -35,7 +36,7 @@ def inflate(member: bytes, cap: int) -> bytes:
 def reading(record: bytes, location: Location) -> Reading | None:
     """The exchange in a record; None if it is of another kind (warcinfo, request)."""
     head_end = record.find(_BLANK)
-    if head_end < 0 or not record.startswith(b"WARC/1.1\r\n"):
+    if head_end < 0 or not record.startswith(VERSION_LINE):
         raise DamagedRecord("no WARC/1.1 record")
     fields = _fields(record[:head_end])
     begin, end = head_end + len(_BLANK), len(record) - len(_BLANK)

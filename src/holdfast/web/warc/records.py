@@ -26,6 +26,7 @@ _SMALL_LEVEL: Final = 0
 
 _RENAMED: Final = "X-Crawler-"
 """Put before a header that no longer describes the stored payload, as Common Crawl does."""
+_MAY_BE_RENAMED: Final = ("t", "T", "c", "C")
 _NOT_MODIFIED: Final = 304
 
 
@@ -51,7 +52,9 @@ class Batch:
         locations = [Location(segment, base + placed.offset, placed.length) for placed in self._placed]
         return tuple(
             Stored(
-                location, placed.digest, placed.original if placed.earlier is None else locations[placed.earlier]
+                location,
+                placed.digest,
+                placed.original if placed.earlier is None else locations[placed.earlier],
             )
             for location, placed in zip(locations, self._placed, strict=True)
         )
@@ -76,7 +79,7 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
         main = _response(record_id, response, digest, target)
         aside = _request(new_id(), record_id, response)
         pieces += (main, aside)
-        placed.append(_Placed(offset, len(main), digest, original and original.location, earlier))
+        placed.append(_Placed(offset, len(main), digest, original.location if original else None, earlier))
         offset += len(main) + len(aside)
     return Batch(b"".join(pieces), tuple(placed))
 
@@ -88,13 +91,16 @@ def warcinfo(segment: str, job_id: str, now: float, new_id: NewId) -> bytes:
         f"conformsTo: {_CONFORMS_TO}\r\nisPartOf: {job_id}\r\n"
     ).encode()
     head = (
-        f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:{new_id()}>\r\nWARC-Date: {_date(now)}\r\n"
-        f"WARC-Filename: {segment}\r\nContent-Type: application/warc-fields\r\nContent-Length: {len(block)}\r\n\r\n"
+        f"WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:{new_id()}>\r\n"
+        f"WARC-Date: {_date(now)}\r\nWARC-Filename: {segment}\r\n"
+        f"Content-Type: application/warc-fields\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return _member((head.encode(), block), _LEVEL)
 
 
-def _response(record_id: str, response: Response, digest: bytes, revisited: tuple[str, float] | None) -> bytes:
+def _response(
+    record_id: str, response: Response, digest: bytes, revisited: tuple[str, float] | None
+) -> bytes:
     http = _http_head(response)
     if revisited is None:
         kind, payload, extra = "response", response.payload, ""
@@ -105,8 +111,9 @@ def _response(record_id: str, response: Response, digest: bytes, revisited: tupl
             f"WARC-Refers-To-Date: {_date(revisited[1])}\r\n"
         )
     head = (
-        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{_about(response)}{extra}"
-        f"WARC-Payload-Digest: sha256:{digest.hex()}\r\nContent-Type: application/http; msgtype=response\r\n"
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
+        f"{_about(response)}{extra}WARC-Payload-Digest: sha256:{digest.hex()}\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
         f"Content-Length: {len(http) + len(payload)}\r\n\r\n"
     )
     return _member((head.encode(), http, payload), _LEVEL)
@@ -115,8 +122,8 @@ def _response(record_id: str, response: Response, digest: bytes, revisited: tupl
 def _request(record_id: str, concurrent_to: str, response: Response) -> bytes:
     block = response.request_head
     head = (
-        f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{_about(response)}"
-        f"WARC-Concurrent-To: <urn:uuid:{concurrent_to}>\r\n"
+        f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
+        f"{_about(response)}WARC-Concurrent-To: <urn:uuid:{concurrent_to}>\r\n"
         f"Content-Type: application/http; msgtype=request\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return _member((head.encode(), block), _SMALL_LEVEL)
@@ -125,18 +132,22 @@ def _request(record_id: str, concurrent_to: str, response: Response) -> bytes:
 def _about(response: Response) -> str:
     """What a response and its request have in common."""
     address = f"WARC-IP-Address: {response.ip}\r\n" if response.ip else ""
-    # An HTTP/2 exchange is written in the form of HTTP/1.1, as every archiver does: readers refuse other versions.
+    # An HTTP/2 exchange is written in the form of HTTP/1.1, as archivers do: readers know nothing else.
     protocol = "WARC-Protocol: h2\r\n" if response.http_version == "HTTP/2" else ""
-    return f"WARC-Target-URI: {response.url}\r\nWARC-Date: {_date(response.fetched_at)}\r\n{address}{protocol}"
+    return (
+        f"WARC-Target-URI: {response.url}\r\nWARC-Date: {_date(response.fetched_at)}\r\n{address}{protocol}"
+    )
 
 
 def _http_head(response: Response) -> bytes:
     version = response.http_version if response.http_version.startswith("HTTP/1.") else "HTTP/1.1"
     lines = [f"{version} {response.status} {response.reason_phrase}"]
     for name, value in response.headers:
-        lines.append(f"{_renamed(name, value, response)}: {value}" if name[:1] in "tTcC" else f"{name}: {value}")
+        lines.append(
+            f"{_renamed(name, value, response)}: {value}" if name[:1] in "tTcC" else f"{name}: {value}"
+        )
     head = "\r\n".join(lines)
-    if head.count("\n") != len(response.headers):  # a line break inside a value would make two headers of one
+    if head.count("\n") != len(response.headers):  # a line break in a value would make two of one
         head = "\r\n".join(" ".join(line.splitlines()) for line in lines)
     return head.encode("latin-1", "replace") + b"\r\n\r\n"
 
@@ -146,7 +157,11 @@ def _renamed(name: str, value: str, response: Response) -> str:
     folded = name.lower()
     if folded == "transfer-encoding":
         return _RENAMED + name
-    if folded == "content-length" and value != str(len(response.payload)) and response.status != _NOT_MODIFIED:
+    if (
+        folded == "content-length"
+        and value != str(len(response.payload))
+        and response.status != _NOT_MODIFIED
+    ):
         return _RENAMED + name
     return name
 

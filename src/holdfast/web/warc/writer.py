@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -29,15 +29,13 @@ class Making:
     clock: Clock
     new_id: NewId
     segment_bytes: int
-    executor: Executor | None = None
-    """Where writers write, one thread only. Without one, each writer has a thread of its own."""
 
 
 class WarcWriter:
     """Appends a claim's exchanges, in a thread of its own so that the event loop goes on meanwhile.
 
-    Ranges of one segment are contiguous from 0. An append that fails or is cancelled ends its file: the next one
-    opens another, so that no range can follow bytes of which nobody knows what they are.
+    Ranges of one segment are contiguous from 0. An append that fails or is cancelled ends its file: the next
+    one opens another, so that no range can follow bytes of which nobody knows what they are.
     """
 
     def __init__(
@@ -53,10 +51,7 @@ class WarcWriter:
         self._lease = lease
         self._power = durability is Durability.POWER
         self._making = making
-        self._own: ThreadPoolExecutor | None = None
-        if making.executor is None:
-            self._own = ThreadPoolExecutor(1, f"segments-c{lease.chunk_id}-e{lease.epoch}")
-        self._executor = making.executor or self._own
+        self._thread = ThreadPoolExecutor(1, f"segments-c{lease.chunk_id}-e{lease.epoch}")
         self._file: AppendOnlyFile | None = None
         self._next_n = 0
         self._left: tuple[str, int] | None = None
@@ -74,16 +69,15 @@ class WarcWriter:
     async def close(self) -> None:
         """Let go of the file, unsynced as it is."""
         await self._in_thread(self._abandon)
-        if self._own is not None:
-            self._own.shutdown(wait=False)
+        self._thread.shutdown(wait=False)
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._executor, work)
+            return await loop.run_in_executor(self._thread, work)
         except asyncio.CancelledError:
             # The thread may be at it still. Its file ends there; one thread means that this comes after it.
-            loop.run_in_executor(self._executor, self._abandon)
+            loop.run_in_executor(self._thread, self._abandon)
             raise
 
     def _append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
