@@ -37,8 +37,8 @@ _LABELS = {
     "windows-1252": "ansi_x3.4-1968 ascii cp1252 cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso8859-1"
     " iso88591 iso_8859-1 iso_8859-1:1987 l1 latin1 us-ascii windows-1252 x-cp1252 x-user-defined",
     "windows-1253": "cp1253 windows-1253 x-cp1253",
-    "windows-1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 l5"
-    " latin5 windows-1254 x-cp1254",
+    "windows-1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989"
+    " l5 latin5 windows-1254 x-cp1254",
     "windows-1255": "cp1255 windows-1255 x-cp1255",
     "windows-1256": "cp1256 windows-1256 x-cp1256",
     "windows-1257": "cp1257 windows-1257 x-cp1257",
@@ -88,16 +88,17 @@ def of_content_type(content_type: str | None) -> str | None:
     return next((group for group in match.groups() if group is not None), None) if match else None
 
 
-def detect(body: bytes, hint: str | None = None) -> str:
-    """The encoding of an HTML body, given the charset label of its Content-Type.
+def detect(body: bytes, hint: str | None = None, *, html: bool = True) -> str:
+    """The encoding of a text body, given the charset label of its Content-Type.
 
-    A byte order mark decides, then the hint, then a <meta> among the first PRESCAN_BYTES, then UTF-8 if the bytes
-    are valid UTF-8, else windows-1252. Asking again with the answer as the hint gives the same answer.
+    A byte order mark decides, then the hint, then (in HTML) a <meta> among the first PRESCAN_BYTES; else it
+    is UTF-8 if the bytes are valid UTF-8, and windows-1252 if not. Asking again with the answer as the hint
+    gives the same answer.
     """
     for bom, name in _BOMS:
         if body.startswith(bom):
             return name
-    declared = by_label(hint) or _of_meta(body[:PRESCAN_BYTES])
+    declared = by_label(hint) or (_of_meta(body[:PRESCAN_BYTES]) if html else None)
     if declared:
         return declared
     if body.isascii():

@@ -1,8 +1,8 @@
 """Content-Encoding undone, for bodies that were stored as they came off the wire.
 
-As tolerant as the fetcher was when it decoded them first (tests/unit/crawl holds the two against each other), so that
-a stored body reads as it did then: unknown names are ignored, plain text that claims to be compressed is taken as
-it is, what follows a whole stream is dropped, and a stream that stops midway gives what it held.
+As tolerant as the fetcher was when it decoded them first (tests/unit/crawl holds the two against each other),
+so that a stored body reads as it did then: unknown names are ignored, plain text that claims to be compressed
+is taken as it is, what follows a whole stream is dropped, a stream that stops midway gives what it held.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,11 @@ def _bounded(body: bytes, max_bytes: int) -> bytes:
     return body
 
 
-def _members(data: bytes, max_bytes: int, magic: bytes, one: Callable[[bytes, int], tuple[bytes, bytes, bool]]) -> bytes:
+_One = Callable[[bytes, int], tuple[bytes, bytes, bool]]
+"""Undoes one stream: its body, what follows it, and whether it came to its end."""
+
+
+def _members(data: bytes, max_bytes: int, magic: bytes, one: _One) -> bytes:
     """All streams that follow each other; a damaged or torn one after the first, and padding, are dropped."""
     body, rest, whole = one(data, max_bytes)
     if not whole and not body:
@@ -71,7 +75,7 @@ def _members(data: bytes, max_bytes: int, magic: bytes, one: Callable[[bytes, in
     return body
 
 
-def _inflate(window: int) -> Callable[[bytes, int], tuple[bytes, bytes, bool]]:
+def _inflate(window: int) -> _One:
     def one(data: bytes, max_bytes: int) -> tuple[bytes, bytes, bool]:
         stream = isal_zlib.decompressobj(window)
         body = _bounded(stream.decompress(data, max_bytes + 1), max_bytes)

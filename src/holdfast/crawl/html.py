@@ -1,7 +1,7 @@
-"""What a page says of itself and where it leads, read by lexbor; and, apart from that, what a reader would see.
+"""What a page says of itself and where it leads, read by lexbor; and, apart from that, what a reader sees.
 
-Links are a[href], area[href], frame[src], iframe[src] and link[rel=next|prev][href]: what a reader can follow or is shown as a
-document of its own. Not links: images, scripts, styles, forms, other <link>s, addresses in scripts.
+Links are a[href], area[href], frame[src], iframe[src] and link[rel=next|prev][href]: what a reader can
+follow, or is shown as a document of its own. Not links: images, scripts, styles, forms, other <link>s.
 Broken HTML is read like a browser reads it; nothing here raises for what a page contains.
 """
 
@@ -35,12 +35,15 @@ class Page:
     """The encoding that the body was read in; with it as the hint, reading again gives the same page."""
 
 
+_OPENINGS = (b"<!doctype html", b"<html", b"<head", b"<body")
+
+
 def is_html(content_type: str, body: bytes) -> bool:
     """Whether a body with that Content-Type is to be read as HTML; without one, its first bytes decide."""
     essence = content_type.partition(";")[0].strip().lower()
     if essence:
         return essence in {"text/html", "application/xhtml+xml"}
-    return body[:512].lstrip(b"\xef\xbb\xbf \t\r\n\f")[:14].lower().startswith((b"<!doctype html", b"<html", b"<head", b"<body"))
+    return body[:512].lstrip(b"\xef\xbb\xbf \t\r\n\f")[:14].lower().startswith(_OPENINGS)
 
 
 def parse(body: bytes, charset_hint: str | None = None) -> Page:
@@ -61,7 +64,7 @@ def parse(body: bytes, charset_hint: str | None = None) -> Page:
 
 
 def visible_text(body: bytes, charset_hint: str | None = None) -> str:
-    """What a reader would see of a page: paragraphs parted by empty lines, list items and rows by line breaks.
+    """What a reader sees of a page: paragraphs parted by empty lines, list items and rows by line breaks.
 
     Scripts, styles, templates, noscript and the head are left out; <pre> keeps its line breaks.
     """
@@ -105,7 +108,7 @@ def _read_head(tree: LexborHTMLParser) -> _Head:
         _note(head, node)
         node = node.next
     if head.title is None:
-        # Something that a head may not hold has closed it early: browsers then find the rest in the body, and so do we.
+        # Something that a head may not hold has closed it early: its rest is in the body then.
         for node in tree.css("body :is(title, meta, link)"):
             _note(head, node)
     return head
@@ -145,9 +148,9 @@ _HIDDEN = frozenset({
     "audio", "video", "select", "datalist", "textarea",
 })  # fmt: skip
 _PARAGRAPHS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "details", "dialog", "div", "dl", "fieldset", "figure",
-    "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu", "nav", "ol",
-    "p", "pre", "section", "summary", "table", "ul",
+    "address", "article", "aside", "blockquote", "body", "details", "dialog", "div", "dl", "fieldset",
+    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu",
+    "nav", "ol", "p", "pre", "section", "summary", "table", "ul",
 })  # fmt: skip
 _LINES = frozenset({"br", "caption", "dd", "dt", "figcaption", "legend", "li", "option", "tr"})
 _CELLS = frozenset({"td", "th"})
@@ -163,35 +166,28 @@ def _break_around(tag: str | None) -> str:
 
 
 def _pieces(root: LexborNode) -> Iterator[tuple[str, str]]:
-    """(text, "") and ("", break) in document order. Walks by hand: a page may be nested deeper than Python recurses."""
-    node: LexborNode | None = root
+    """(text, "") and ("", break) in document order.
+
+    Walks with a stack of its own: a page may be nested deeper than Python recurses.
+    """
     pre = 0
-    while node is not None:
+    waiting: list[tuple[LexborNode, bool]] = [(root, True)]
+    while waiting:
+        node, opening = waiting.pop()
         tag = node.tag
-        child = None
         if tag == "-text":
             text = node.text_content or ""
             yield (text if pre else _SPACES.sub(" ", text)), ""
-        elif tag not in _HIDDEN:
-            if pause := _break_around(tag):
-                yield "", pause
-            pre += tag == "pre"
-            child = node.first_child
-        if child is not None:
-            node = child
             continue
-        while node is not None:
-            if tag not in _HIDDEN:
-                if pause := _break_around(tag):
-                    yield "", pause
-                pre -= tag == "pre"
-            if node.mem_id == root.mem_id:
-                return
-            if node.next is not None:
-                node = node.next
-                break
-            node = node.parent
-            tag = node.tag if node is not None else None
+        if tag in _HIDDEN:
+            continue
+        if pause := _break_around(tag):
+            yield "", pause
+        if tag == "pre":
+            pre += 1 if opening else -1
+        if opening:
+            waiting.append((node, False))
+            waiting += [(child, True) for child in reversed(list(node.iter(include_text=True)))]
 
 
 def _tidy(pieces: Iterator[tuple[str, str]]) -> str:

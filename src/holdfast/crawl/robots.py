@@ -26,6 +26,11 @@ MAX_CRAWL_DELAY_S = 60.0
 MAX_ORIGINS = 2000
 """So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
 
+# These concern the origin, not its robots.txt.
+_OF_THE_HOST = frozenset(
+    {"dns", "connect_refused", "connect_timeout", "unreachable", "tls", "bad_url", "closed"}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -41,7 +46,7 @@ class Rules:
 
     @property
     def delay_s(self) -> float | None:
-        """Seconds between requests that the origin asks for (capped), one at a time; None if it doesn't care."""
+        """Seconds between requests that the origin asks for, capped; None if it doesn't care."""
         if self.parsed is None:
             return None
         delay = self.parsed.crawl_delay(self.user_agent) or 0.0
@@ -56,9 +61,9 @@ class Unknown:
     """The rules couldn't be had."""
 
     reason: str
-    """The fetcher's word, or http_503 and the like."""
+    """robots_ and the cause (robots_http_503); where no page of that origin could be had, the cause alone."""
     ask_again_at: float | None
-    """Wall-clock time; None when we have asked often enough: nothing of this origin is fetched in this claim."""
+    """Wall-clock time; None when we have asked often enough: this claim fetches nothing from there."""
 
 
 class Robots:
@@ -92,7 +97,7 @@ class Robots:
         return verdict
 
     async def of(self, origin: str) -> Rules | Unknown:
-        """That origin's rules; asked for at most once at a time, whoever waits. Never raises for what it answers."""
+        """That origin's rules; asked for once at a time, whoever waits. Never raises for what it answers."""
         verdict = self.known(origin)
         if verdict is not None:
             self._known.move_to_end(origin)
@@ -123,7 +128,8 @@ class Robots:
             try:
                 response = await self._fetcher.fetch(Request(url))
             except FetchFailed as failed:
-                return self._unknown(origin, failed.reason, transient=failed.transient)
+                reason = failed.reason if failed.reason in _OF_THE_HOST else f"robots_{failed.reason}"
+                return self._unknown(origin, reason, transient=failed.transient)
             if not 300 <= response.status < 400:  # noqa: PLR2004 - redirects
                 return self._judge(origin, response)
             target = join(url, response.header("location") or "")
@@ -138,7 +144,7 @@ class Robots:
             now = self._clock.wall()
             sent = parse_http_date(response.header("date") or "", now)
             wish = parse_retry_after(response.header("retry-after"), sent if sent is not None else now)
-            return self._unknown(origin, f"http_{status}", transient=True, retry_after_s=wish)
+            return self._unknown(origin, f"robots_http_{status}", transient=True, retry_after_s=wish)
         if not 200 <= status < 300:  # noqa: PLR2004 - success
             return self._settled(origin, self._everything)
         text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")

@@ -11,7 +11,7 @@ RETRY_AFTER_CAP_S = 6 * 3600.0
 # 408 timeout, 425 too early, 429 throttled, 5xx of servers and of the proxies before them that pass again.
 # 501 and 505 are answers about the request itself: they don't change.
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 509, 520, 521, 522, 523, 524, 529})
-_THROTTLED = frozenset({429, 503, 529})
+_THROTTLED = frozenset({429, 529})
 
 
 class Cause(StrEnum):
@@ -72,8 +72,8 @@ class RetryPolicy:
     def delay(self, cause: Cause, attempts: int, jitter: float, retry_after_s: float | None = None) -> float:
         """Seconds until the next try, after `attempts` earlier ones and the one that just failed.
 
-        With jitter in [0, 1) it lies evenly in [0, min(cap, base * 2^attempts)). A server's own wish is a floor:
-        what it asked for (capped), plus up to one base, so that not everybody comes back in the same instant.
+        With jitter in [0, 1) it lies evenly in [0, min(cap, base * 2^attempts)). A server's own wish is a
+        floor: what it asked for (capped), plus up to one base, so that not everybody comes back at once.
         """
         backoff = self.backoff(cause)
         if retry_after_s is not None:
@@ -91,18 +91,21 @@ class RetryPolicy:
         return Retry(self.delay(cause, attempts, jitter, retry_after_s))
 
 
-def cause_of_status(status: int) -> Cause | None:
-    """The cause behind a transient status; None for a status that no later try will change."""
+def cause_of_status(status: int, *, asked_to_wait: bool) -> Cause | None:
+    """The cause behind a transient status; None for a status that no later try will change.
+
+    A server that says when to come back (Retry-After) is throttling us, whatever its status.
+    """
     if status not in TRANSIENT_STATUSES:
         return None
-    return Cause.THROTTLED if status in _THROTTLED else Cause.SERVER
+    return Cause.THROTTLED if asked_to_wait or status in _THROTTLED else Cause.SERVER
 
 
 def parse_retry_after(text: str | None, now: float, cap_s: float = RETRY_AFTER_CAP_S) -> float | None:
     """Seconds to wait by a Retry-After header: in [0, cap_s], or None where it says nothing readable.
 
-    Both forms: seconds (fractions tolerated), and an HTTP-date in any of its three spellings, which is compared
-    with `now` (seconds since 1970, the server's own Date header if there is one).
+    Both forms: seconds (fractions tolerated), and an HTTP-date in any of its three spellings, which is
+    compared with `now` (seconds since 1970; the server's own Date header if there is one).
     """
     value = (text or "").strip()
     seconds = _SECONDS.fullmatch(value)
@@ -124,14 +127,16 @@ def parse_http_date(text: str, now: float) -> float | None:
 
 _MANY_DIGITS = 9
 _SECONDS = re.compile(r"([0-9]+)(?:\.[0-9]*)?")
-_MONTHS = {m: i for i, m in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)}
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {m: i for i, m in enumerate(_MONTH_NAMES, start=1)}
 _TIME = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
+_DASHED = r"(?P<day>[0-9]{1,2})-(?P<month>[a-z]{3})-(?P<year>(?:[0-9]{2}){1,2})"
 _ZONE = r"(?:\s+(?:GMT|UTC|UT|Z|[+-]0000))?"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?:[a-z]+,?\s+)?(?P<day>[0-9]{{1,2}})\s+(?P<month>[a-z]{{3}})\s+(?P<year>[0-9]{{4}})\s+{_TIME}{_ZONE}",
-        rf"(?:[a-z]+,?\s+)?(?P<day>[0-9]{{1,2}})-(?P<month>[a-z]{{3}})-(?P<year>[0-9]{{2}}|[0-9]{{4}})\s+{_TIME}{_ZONE}",
+        rf"(?:[a-z]+,?\s+)?{_DASHED}\s+{_TIME}{_ZONE}",
         rf"[a-z]+\s+(?P<month>[a-z]{{3}})\s+(?P<day>[0-9]{{1,2}})\s+{_TIME}\s+(?P<year>[0-9]{{4}}){_ZONE}",
     )
 )
@@ -150,10 +155,10 @@ def _timestamp(match: re.Match[str], now: float) -> float | None:
         year += this_year - this_year % _SHORT_YEAR
         if year > this_year + _FAR_YEARS:
             year -= _SHORT_YEAR
+    day, hour, minute = int(match["day"]), int(match["hour"]), int(match["minute"])
+    # A leap second counts as the second before it.
+    second = min(int(match["second"]), 59)
     try:
-        # A leap second counts as the second before it.
-        second = min(int(match["second"]), 59)
-        moment = datetime(year, month, int(match["day"]), int(match["hour"]), int(match["minute"]), second, tzinfo=UTC)
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
     except ValueError:
         return None
-    return moment.timestamp()

@@ -37,8 +37,8 @@ def canonical(url: str) -> str:
 def from_user(text: str) -> str:
     """The canonical form of what a person typed: a missing scheme is filled in.
 
-    `example.com` means https, `localhost:8000` and IP addresses mean http. Credentials are refused, since they
-    would be stored and shown, and so is a single word, which is more often a mistyped option than a host.
+    `example.com` means https, `localhost:8000` and IP addresses mean http. Credentials are refused, since
+    they would be stored and shown, and so is a single word: it is more often a mistyped option than a host.
     """
     typed = text.strip()
     if not _SCHEME.match(typed):
@@ -57,8 +57,8 @@ def from_user(text: str) -> str:
 def join(base: str, href: str) -> str | None:
     """The canonical form of a link on a page; None unless it is an http(s) URL.
 
-    `base` has to be absolute and serialised (a canonical URL, or what this returned). The result may be longer
-    than MAX_URL_BYTES: the judge rejects it then, by name.
+    `base` has to be absolute and serialised (a canonical URL, or what this returned). The result may be
+    longer than MAX_URL_BYTES: who follows links has to look.
     """
     if _PLAIN_PATH.fullmatch(href) and base.startswith(_WEB):
         url = origin(base) + href
@@ -106,12 +106,12 @@ def hostname(url: str) -> str:
 
 
 def is_address(host: str) -> bool:
-    """Whether a canonical host is an IP address. (Ada has turned every spelling of IPv4 into four numbers.)"""
+    """Whether a canonical host is an IP address. Ada has turned every spelling of IPv4 into four numbers."""
     return host[0] == "[" or host.rpartition(".")[2].isdigit()
 
 
 _WEB = ("http://", "https://")
-# A root-relative path in which nothing can need work: no empty, dot-led or escaped segment, no query, no fragment.
+# A root-relative path in which nothing can need work: no empty, dot-led or escaped segment, no query.
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -119,8 +119,12 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 # `localhost:8000` and `example.com:8080/x` are a host and a port, not a scheme.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:[/?#]|$))")
-_HOST_LIKE = re.compile(r"https?://(?:localhost\b|\[|[^/?#\s]*[^/?#\s.][.:][^/?#\s]|[^/?#\s.:]+/)", re.IGNORECASE)
-_LOCAL = re.compile(r"(?:localhost|[^/?#:]+\.localhost|\[[0-9a-f:.]+\]|\d+(?:\.\d+){3})(?=[:/?#]|$)", re.IGNORECASE)
+_HOST_LIKE = re.compile(
+    r"https?://(?:localhost\b|\[|[^/?#\s]*[^/?#\s.][.:][^/?#\s]|[^/?#\s.:]+/)", re.IGNORECASE
+)
+_LOCAL = re.compile(
+    r"(?:localhost|[^/?#:]+\.localhost|\[[0-9a-f:.]+\]|\d+(?:\.\d+){3})(?=[:/?#]|$)", re.IGNORECASE
+)
 
 
 def _scheme_for(typed: str) -> str:
@@ -133,7 +137,9 @@ def _complaint(text: str) -> str:
     if scheme and not scheme.group().lower().startswith(("http:", "https:")):
         return f"{shown!r} can't be crawled: only http:// and https:// URLs can"
     word = text.strip().lstrip("/.")
-    guess = None if scheme or not word or word[0] in "?#" else join("about:blank", f"{_scheme_for(word)}://{word}")
+    if scheme or not word or word[0] in "?#":
+        return f"{shown!r} is not a URL; write one like https://example.com/"
+    guess = join("about:blank", f"{_scheme_for(word)}://{word}")
     if guess and len(guess) <= MAX_URL_BYTES:
         return f"{shown!r} is not a URL; did you mean {guess} ?"
     return f"{shown!r} is not a URL; write one like https://example.com/"
@@ -157,12 +163,11 @@ def _repaired(url: str) -> str | None:
 
 
 def _settled_authority(written: str) -> str | None:
-    """Without userinfo and the root's dot; None for a host that has an empty label, which no name server answers."""
+    """Without userinfo and the root's dot; None for a host with an empty label, which nobody answers to."""
     host, colon, port = written.rpartition("@")[2].partition(":")
     if host.startswith("["):
         return written.rpartition("@")[2]
-    if host.endswith("."):
-        host = host[:-1]
+    host = host.removesuffix(".")
     if not host or host[0] == "." or host[-1] == "." or ".." in host:
         return None
     return host + colon + port

@@ -1,1 +1,1 @@
-"""Crawl a site: which URLs belong to it (spec, judge), what one URL comes to (handler), what a page's row says (rows)."""
+"""Crawl a site: which URLs belong to it (spec, judge), what one gives (handler), its row (rows)."""

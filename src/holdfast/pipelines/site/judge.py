@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class SkipReason(StrEnum):
     """Why a link is not followed. In this order: the first that holds is the reason."""
 
-    TOO_LONG = "too_long"
     EXTERNAL = "external"
+    TOO_LONG = "too_long"
     EXCLUDED = "excluded"
     NOT_INCLUDED = "not_included"
     DEPTH = "depth"
@@ -26,8 +26,8 @@ class SkipReason(StrEnum):
 class Judge:
     """The verdicts of one crawl with its present seeds. The same question always gets the same answer.
 
-    Seeds are the start URLs and what they redirect to: they are admitted whatever the rules say, and the scope is
-    drawn around them.
+    Seeds are the start URLs and what they redirect to: they are admitted whatever the rules say, and the
+    scope is drawn around them.
     """
 
     def __init__(self, spec: SiteSpec, max_depth: int | None, seeds: Iterable[str]) -> None:
@@ -39,30 +39,30 @@ class Judge:
         self._sites = frozenset(_site(url, spec.scope) for url in self.seeds)
         self._prefixes = tuple(self._sites)
 
-    def judge(self, url: str, depth: int) -> str | None:
+    def judge(self, url: str, depth: int) -> SkipReason | None:
         """None when the URL is admitted at that depth, else the reason why not."""
         reason = self.reason(url)
         if reason is None and self.too_deep(depth) and url not in self.seeds:
-            return SkipReason.DEPTH.value
+            return SkipReason.DEPTH
         return reason
 
     def too_deep(self, depth: int) -> bool:
         """Whether nothing but seeds is admitted at that depth."""
         return self._max_depth is not None and depth > self._max_depth
 
-    def reason(self, url: str) -> str | None:
+    def reason(self, url: str) -> SkipReason | None:
         """The verdict as far as it doesn't depend on depth."""
         if url in self.seeds:
             return None
-        if len(url) > MAX_URL_BYTES:
-            return SkipReason.TOO_LONG.value
         if not self._inside(url):
-            return SkipReason.EXTERNAL.value
+            return SkipReason.EXTERNAL
+        if len(url) > MAX_URL_BYTES:
+            return SkipReason.TOO_LONG
         for pattern in self._exclude:
             if pattern.search(url):
-                return SkipReason.EXCLUDED.value
+                return SkipReason.EXCLUDED
         if self._include and not any(pattern.search(url) for pattern in self._include):
-            return SkipReason.NOT_INCLUDED.value
+            return SkipReason.NOT_INCLUDED
         return None
 
     def _inside(self, url: str) -> bool:
@@ -85,7 +85,7 @@ def _site(url: str, scope: Scope) -> str:
 
 @lru_cache(maxsize=10_000)
 def _domain(host_and_port: str, host: str) -> str:
-    """The registrable domain; addresses, localhost and public suffixes themselves stand for their host and port alone."""
+    """The registrable domain; addresses, localhost and public suffixes stand for host and port alone."""
     if is_address(host) or "." not in host:
         return host_and_port
     return _suffixes().privatesuffix(host) or host_and_port

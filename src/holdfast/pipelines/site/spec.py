@@ -5,13 +5,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
+
+_T = TypeVar("_T")
 _MAX_IDENTITY_CHARS = 400
 
 
@@ -26,6 +28,16 @@ class Scope(StrEnum):
     """The same host and port, below the start URL's directory."""
     ANY = "any"
     """The whole web."""
+
+
+class Choices(TypedDict, total=False):
+    """What a person may ask for beside URLs and scope: see SiteSpec."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    ignore_robots: bool
+    user_agent: str | None
+    max_external: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +63,14 @@ class SiteSpec:
         for pattern in (*self.include, *self.exclude):
             _checked(pattern)
         if self.user_agent is not None and not _HEADER_TEXT.fullmatch(self.user_agent):
-            raise UsageError("a User-Agent is one line of plain ASCII text, such as 'my-bot (+mailto:me@example.com)'")
+            raise UsageError(
+                "a User-Agent is one line of ASCII text, such as 'my-bot (+mailto:me@example.com)'"
+            )
         if self.max_external < 0:
             raise UsageError(f"the cap of external links can't be negative, but is {self.max_external}")
 
     @classmethod
-    def asked(cls, urls: Iterable[str], scope: str = Scope.HOST, **rest: Any) -> Self:
+    def asked(cls, urls: Iterable[str], scope: str = Scope.HOST, **rest: Unpack[Choices]) -> Self:
         """The spec for what a person typed; UsageError says what to change."""
         if scope not in tuple(Scope):
             raise UsageError(f"there is no scope {scope!r}; use one of: {', '.join(Scope)}")
@@ -65,11 +79,13 @@ class SiteSpec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, for the ledger."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The spec that `to_json` gave. Strict: UsageError for anything unknown, missing or of the wrong type."""
+        """The spec that `to_json` gave. UsageError for anything unknown, missing or of the wrong type."""
         kinds = {field.name: field.type for field in fields(cls)}
         unknown = sorted(set(data) - set(kinds))
         if unknown:
@@ -110,14 +126,18 @@ def _checked(pattern: str) -> None:
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{pattern!r} is not a regular expression: {error}; write special characters as \\. or \\?") from None
+        hint = "put a backslash before a character that is meant as itself"
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}; {hint}") from None
 
 
-def _strings(value: Any) -> tuple[str, ...]:
+def _strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         raise TypeError(f"{value!r} is not a list of texts")
     return tuple(value)
 
 
-def _typed[T](value: Any, kind: type[T]) -> T:
+def _typed(value: object, kind: type[_T]) -> _T:
+    # `bool` is an `int` to Python, not to us.
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} is not a {kind.__name__}")
     return value

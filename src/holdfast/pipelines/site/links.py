@@ -1,0 +1,180 @@
+"""From the hrefs of a page to findings; and the memory that keeps a commit from repeating what is known.
+
+Most links of a page have been on the pages before it. The memory holds what this claim has reported already,
+so that such a link costs one dict lookup and the commit doesn't carry it again. It may forget (then a link is
+reported once more, which changes nothing), but it must never claim too much. So it relies on one thing: every
+outcome that a handler returned is committed, in the order in which they were returned, or the claim ends.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from holdfast.domain.item import Found
+from holdfast.domain.url import fingerprint, join, origin
+from holdfast.pipelines.site.judge import Judge, SkipReason
+
+MAX_REMEMBERED = 200_000
+"""So many links, and so many spellings of links, are remembered: about 80 MB at the very most."""
+
+_NEVER = 1 << 30
+_ABSOLUTE = ("http://", "https://")
+_PLAIN_STARTS = "._-~"
+
+
+def found(url: str, depth: int, parent_id: int | None, reason: SkipReason | None) -> Found:
+    """A finding, with what follows from its URL."""
+    skip = None if reason is None else reason.value
+    return Found(url, fingerprint(url), origin(url), depth, parent_id=parent_id, skip=skip)
+
+
+def all_findings(
+    base: str, hrefs: Iterable[str], judge: Judge, parent: tuple[int, str], depth: int
+) -> list[Found]:
+    """What the links of a page lead to, without any memory: each URL once, but for the page itself.
+
+    `parent` is the page's item id and URL, `depth` that of the links.
+    """
+    parent_id, own = parent
+    urls = dict.fromkeys(join(base, href) for href in hrefs)
+    return [
+        found(url, depth, parent_id, judge.judge(url, depth))
+        for url in urls
+        if url is not None and url != own
+    ]
+
+
+class Link:
+    """A link as this claim knows it."""
+
+    __slots__ = ("depth", "reason", "url")
+
+    def __init__(self, url: str, reason: SkipReason | None) -> None:
+        self.url = url
+        self.reason = reason
+        """Why it isn't followed, as far as that doesn't depend on depth."""
+        self.depth = _NEVER
+        """The least depth at which it was reported."""
+
+
+_NOWHERE = Link("", None)
+"""What an href that is no http(s) link leads to."""
+
+
+class Links:
+    """The links of a claim."""
+
+    def __init__(self, judge: Judge, *, max_external: int, external_kept: int) -> None:
+        self.external_kept = external_kept
+        """How many external links were reported, in this claim and those before it."""
+        self._max_external = max_external
+        self._judge = judge
+        self._externals: dict[str, tuple[int, int]] = {}
+        self._forget()
+
+    def resolve(self, base: str, hrefs: Iterable[str]) -> list[Link]:
+        """The distinct http(s) links among the hrefs of a page, in order. `base` is canonical."""
+        whole, near = self._tables_for(base)
+        seen: dict[Link, None] = {}
+        for href in hrefs:
+            link = whole.get(href) or near.get(href)
+            if link is None:
+                link = self._look_up(base, href, whole, near)
+            seen[link] = None
+        seen.pop(_NOWHERE, None)
+        return list(seen)
+
+    def report(
+        self, links: Sequence[Link], parent: tuple[int, str], depth: int
+    ) -> tuple[tuple[Found, ...], int]:
+        """Those not reported at that depth or a lesser one in this claim; and how many were only counted.
+
+        Must be called in the same breath as the outcome is returned: from here on they count as reported.
+        """
+        parent_id, own = parent
+        judge = self._judge
+        too_deep = judge.too_deep(depth)
+        findings: list[Found] = []
+        unkept = 0
+        for link in links:
+            if link.depth <= depth or link.url == own:
+                continue
+            url, reason = link.url, link.reason
+            if reason is SkipReason.EXTERNAL:
+                if link.depth != _NEVER:
+                    continue
+                if self.external_kept >= self._max_external:
+                    unkept += 1
+                    continue
+                self.external_kept += 1
+                self._externals[url] = (depth, parent_id)
+            elif reason is None and too_deep and url not in judge.seeds:
+                reason = SkipReason.DEPTH
+            link.depth = depth
+            findings.append(found(url, depth, parent_id, reason))
+        return tuple(findings), unkept
+
+    def widen(self, judge: Judge) -> tuple[Found, ...]:
+        """Judge by a wider scope from now on. Gives what was reported as external and is inside now."""
+        self._judge = judge
+        self._forget()
+        inside = [url for url in self._externals if judge.reason(url) is not SkipReason.EXTERNAL]
+        revived = []
+        for url in inside:
+            depth, parent_id = self._externals.pop(url)
+            revived.append(found(url, depth, parent_id, judge.judge(url, depth)))
+        return tuple(revived)
+
+    def _forget(self) -> None:
+        self._young: dict[str, Link] = {}
+        self._old: dict[str, Link] = {}
+        self._tables: dict[str, dict[str, Link]] = {}
+        self._spellings = 0
+
+    def _tables_for(self, base: str) -> tuple[dict[str, Link], dict[str, Link]]:
+        """What is known of hrefs on pages of that origin, and of relative ones on pages of that directory."""
+        if self._spellings > MAX_REMEMBERED:
+            self._tables = {}
+            self._spellings = 0
+        path = base.partition("?")[0]
+        tables = []
+        for key in (origin(base), path[: path.rfind("/") + 1]):
+            table = self._tables.get(key)
+            if table is None:
+                table = self._tables[key] = {}
+                self._spellings += 1
+            tables.append(table)
+        return tables[0], tables[1]
+
+    def _look_up(self, base: str, href: str, whole: dict[str, Link], near: dict[str, Link]) -> Link:
+        url = join(base, href)
+        link = _NOWHERE if url is None else self._known(url)
+        if href[:1] == "/" or href.startswith(_ABSOLUTE):
+            table = whole
+        elif _stays_in_directory(href):
+            table = near
+        else:
+            return link
+        table[href] = link
+        self._spellings += 1
+        return link
+
+    def _known(self, url: str) -> Link:
+        link = self._young.get(url)
+        if link is not None:
+            return link
+        link = self._old.get(url) or Link(url, self._judge.reason(url))
+        if len(self._young) >= MAX_REMEMBERED // 2:
+            self._old, self._young = self._young, {}
+        self._young[url] = link
+        return link
+
+
+def _stays_in_directory(href: str) -> bool:
+    """Whether a relative href means the same on every page of a directory.
+
+    `?q` and `#x` don't, nor does `http:x`, nor what becomes one of these when control characters are dropped.
+    """
+    return (
+        href.isprintable()
+        and (href[:1].isalnum() or href[:1] in _PLAIN_STARTS)
+        and not (":" in href and href[:4].lower() == "http")
+    )

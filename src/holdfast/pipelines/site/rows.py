@@ -1,0 +1,64 @@
+"""The row of a page, as it is exported. Its text is derived from the stored body here and nowhere else."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.crawl.charset import decoded, detect
+from holdfast.crawl.encoding import DecodeFailed, decode
+from holdfast.crawl.html import is_html, visible_text
+from holdfast.ports.segments import Reading
+
+COLUMNS = (
+    "url",
+    "status",
+    "depth",
+    "parent",
+    "title",
+    "content_type",
+    "fetched_at",
+    "sha256",
+    "size",
+    "text",
+    "links",
+    "lang",
+    "description",
+    "canonical",
+    "charset",
+    "http_version",
+    "elapsed_ms",
+)
+"""The columns of a page row, in order."""
+
+
+def page_row(
+    item_url: str, depth: int, parent_url: str | None, data: Mapping[str, Any], reading: Reading | None
+) -> dict[str, Any]:
+    """The row of a page record. `reading` has to hold the payload itself; without one the text is empty."""
+    derived = {
+        "url": item_url,
+        "depth": depth,
+        "parent": parent_url,
+        "fetched_at": _iso(data["fetched_at"]),
+        "content_type": data["content_type"].partition(";")[0].strip().lower(),
+        "text": "" if reading is None else text_of(data, reading.payload),
+    }
+    return {column: derived[column] if column in derived else data[column] for column in COLUMNS}
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def text_of(data: Mapping[str, Any], payload: bytes) -> str:
+    """What a reader sees of HTML, the characters of text/*, nothing of anything else or of a damaged body."""
+    content_type, charset = data["content_type"], data["charset"] or None
+    try:
+        body = decode(payload, data["encoding"])
+    except DecodeFailed:
+        return ""
+    if is_html(content_type, body):
+        return visible_text(body, charset)
+    if content_type.strip().lower().startswith("text/"):
+        return decoded(body, detect(body, charset, html=False))
+    return ""

@@ -1,0 +1,332 @@
+"""One URL, from robots.txt to its outcome, against a web held in a dict."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+from tests.unit.site.web_of_dict import NOW, START, StillClock, crawl, handle, item, moved, page, reply
+
+from holdfast.domain.item import Done, Failed, Found, Outcome, Redirected, RetryAt, Skipped
+from holdfast.domain.retry import RetryPolicy
+from holdfast.domain.url import fingerprint
+from holdfast.pipelines.site.handler import SiteHandler
+from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.ports.fetcher import FetchFailed, Request, Response
+from holdfast.ports.pipeline import HostPace
+
+
+def urls(outcome: Outcome) -> dict[str, str | None]:
+    assert isinstance(outcome, Done | Redirected)
+    return {found.url: found.skip for found in outcome.found}
+
+
+def notes(handler: SiteHandler) -> Mapping[str, Any] | None:
+    return handler.cursor
+
+
+def test_a_page_is_done_with_its_record_and_every_link_it_names():
+    one = item(depth=2)
+    outcome = handle(
+        {START: page("/a", "b#frag", "/a", "https://other.org/", "mailto:x@y", START)}, one, max_depth=3
+    )
+    assert isinstance(outcome, Done)
+    assert urls(outcome) == {
+        "https://example.com/a": None,
+        "https://example.com/b": None,
+        "https://other.org/": "external",
+    }
+    assert outcome.found[0] == Found(
+        "https://example.com/a",
+        fingerprint("https://example.com/a"),
+        "https://example.com",
+        3,
+        parent_id=one.id,
+    )
+    [record] = outcome.records
+    assert record.kind == "page"
+    assert dict(record.data) | {"sha256": "", "size": 0} == {
+        "status": 200,
+        "fetched_at": NOW,
+        "content_type": "text/html; charset=utf-8",
+        "encoding": "",
+        "size": 0,
+        "sha256": "",
+        "http_version": "1.1",
+        "elapsed_ms": 12.3,
+        "title": "A page",
+        "lang": "en",
+        "description": "",
+        "canonical": None,
+        "charset": "utf-8",
+        "links": 4,
+        "unkept": 0,
+    }
+    orjson.dumps(record.data)
+    assert record.data["sha256"] == record.exchange.digest.hex()
+
+
+def test_what_lies_too_deep_or_is_excluded_is_an_item_all_the_same():
+    spec = SiteSpec((START,), include=("/docs/",), exclude=(r"\.pdf$",))
+    outcome = handle({START: page("/docs/a", "/docs/b.pdf", "/c", "/docs/" + "x" * 9000)}, spec=spec)
+    assert list(urls(outcome).values()) == [None, "excluded", "not_included", "too_long"]
+    assert urls(handle({START: page("/a")}, item(depth=3), max_depth=3)) == {"https://example.com/a": "depth"}
+
+
+def test_other_content_is_stored_without_links():
+    outcome = handle({START: reply(body=b"<a href=/x>", content_type="text/plain")})
+    assert isinstance(outcome, Done)
+    assert outcome.found == ()
+    assert outcome.records[0].data["title"] == ""
+
+
+def test_a_base_element_moves_the_links():
+    body = b"<base href='/deep/dir/'><a href=x>"
+    assert urls(handle({START: reply(body=body)})) == {"https://example.com/deep/dir/x": None}
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_stands_for_an_item_at_the_same_depth(status):
+    one = item("https://example.com/old", depth=2)
+    outcome = handle({one.url: moved("/new?", status)}, one)
+    assert isinstance(outcome, Redirected)
+    assert outcome.reason == f"http_{status}"
+    assert [(found.url, found.depth, found.parent_id) for found in outcome.found] == [
+        ("https://example.com/new", 2, one.id)
+    ]
+    assert outcome.records[0].kind == "redirect"
+    assert outcome.records[0].data["location"] == "https://example.com/new"
+    assert outcome.records[0].exchange.response.status == status
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (reply(301), "bad_redirect"),
+        (moved("mailto:me@example.com"), "bad_redirect"),
+        (moved(START + "#self"), "redirect_loop"),
+        (reply(304), "http_304"),
+        (reply(300), "http_300"),
+        (reply(404), "http_404"),
+        (reply(501), "http_501"),
+        (FetchFailed("tls", transient=False), "tls"),
+    ],
+)
+def test_what_will_not_change_fails_at_once(answer, reason):
+    outcome = handle({START: answer})
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == reason
+    if isinstance(answer, Response):
+        assert outcome.records[0].kind == "error"
+        assert outcome.records[0].data["reason"] == reason
+        assert outcome.records[0].data["status"] == answer.status
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(reply(500), "http_500"), (reply(429), "http_429"), (FetchFailed("timeout", transient=True), "timeout")],
+)
+def test_what_may_pass_is_tried_again_and_then_fails(answer, reason):
+    first = handle({START: answer})
+    assert isinstance(first, RetryAt)
+    assert first.reason == reason
+    assert first.due_at > NOW
+    last = handle({START: answer}, item(attempts=20))
+    assert isinstance(last, Failed)
+    assert last.reason == reason
+
+
+def test_retry_after_holds_back_the_whole_host():
+    outcome = handle({START: reply(503, headers=(("Retry-After", "120"),))})
+    assert isinstance(outcome, RetryAt)
+    assert NOW + 120 <= outcome.due_at <= NOW + 130
+    assert outcome.host_due_at == outcome.due_at
+
+
+def test_retry_after_as_a_date_is_read_against_the_servers_own_clock():
+    headers = (("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT"))
+    outcome = handle({START: reply(503, headers=headers)})
+    assert isinstance(outcome, RetryAt)
+    assert NOW + 60 <= outcome.due_at <= NOW + 70
+
+
+def test_a_redirect_to_itself_that_sets_a_cookie_is_asked_again_with_it():
+    def gate(request: Request) -> Response:
+        if ("Cookie", "seen=1") in request.headers:
+            return page("/in")
+        return moved(START, 302, ("Set-Cookie", "seen=1; Path=/; HttpOnly"))
+
+    assert urls(handle({START: gate})) == {"https://example.com/in": None}
+
+
+def test_a_cookie_gate_that_never_opens_is_a_loop():
+    handler, web = crawl({START: moved(START, 302, ("Set-Cookie", "seen=1"))})
+    outcome = asyncio.run(handler.handle(item()))
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "redirect_loop"
+    assert web.count(START) == 3
+
+
+def test_a_chain_of_redirects_ends():
+    answers = {f"https://example.com/{n}": moved(f"/{n + 1}") for n in range(30)}
+
+    async def follow() -> tuple[int, Outcome]:
+        handler, _ = crawl(answers)
+        for n in range(30):
+            outcome = await handler.handle(item(f"https://example.com/{n}", depth=1))
+            if not isinstance(outcome, Redirected):
+                return n, outcome
+        raise AssertionError
+
+    assert asyncio.run(follow())[0] == 20
+
+
+def test_a_start_url_that_redirects_takes_the_scope_along():
+    www = "https://www.example.com/"
+
+    async def both() -> None:
+        handler, _ = crawl(
+            {
+                START: moved("http://www.example.com/"),
+                "http://www.example.com/": moved(www),
+                www: page("/in", "https://elsewhere.org/"),
+            }
+        )
+        assert notes(handler) is None
+        assert urls(await handler.handle(item())) == {"http://www.example.com/": None}
+        assert urls(await handler.handle(item("http://www.example.com/"))) == {www: None}
+        assert notes(handler) == {"seeds": ["http://www.example.com/", www], "external_kept": 0}
+        assert urls(await handler.handle(item(www))) == {
+            www + "in": None,
+            "https://elsewhere.org/": "external",
+        }
+        assert notes(handler) == {"seeds": ["http://www.example.com/", www], "external_kept": 1}
+        later, _ = crawl({www + "x": page("/y")}, cursor=handler.cursor)
+        assert urls(await later.handle(item(www + "x", depth=1))) == {www + "y": None}
+        assert notes(later) is None
+
+    asyncio.run(both())
+
+
+def test_other_redirects_leave_the_scope_alone():
+    one = item("https://example.com/out", depth=1)
+    handler, _ = crawl({one.url: moved("https://other.org/")})
+    outcome = asyncio.run(handler.handle(one))
+    assert urls(outcome) == {"https://other.org/": "external"}
+    assert notes(handler) is None
+
+
+def test_what_was_external_before_the_scope_grew_is_reported_again():
+    second = "https://b.example/"
+    spec = SiteSpec((START, second))
+
+    async def both() -> dict[str, str | None]:
+        handler, _ = crawl(
+            {START: page("https://www.b.example/x"), second: moved("https://www.b.example/")}, spec
+        )
+        assert urls(await handler.handle(item())) == {"https://www.b.example/x": "external"}
+        return urls(await handler.handle(item(second)))
+
+    assert asyncio.run(both()) == {"https://www.b.example/": None, "https://www.b.example/x": None}
+
+
+def test_a_known_link_is_left_out_until_it_is_found_nearer():
+    a, b, c = (f"https://example.com/{name}" for name in "abc")
+
+    async def three() -> list[dict[str, str | None]]:
+        handler, _ = crawl(
+            {a: page("/x", "https://o.org/"), b: page("x", "/x", "/y"), c: page("/x", "https://o.org/")}
+        )
+        return [urls(await handler.handle(item(url, depth))) for url, depth in ((a, 5), (b, 5), (c, 2))]
+
+    first, second, third = asyncio.run(three())
+    assert first == {"https://example.com/x": None, "https://o.org/": "external"}
+    assert second == {"https://example.com/y": None}
+    assert third == {"https://example.com/x": None}
+
+
+def test_a_link_rejected_for_its_depth_is_reported_again_when_it_is_near_enough():
+    a, b = "https://example.com/a", "https://example.com/b"
+
+    async def both() -> list[dict[str, str | None]]:
+        handler, _ = crawl({a: page("/x"), b: page("/x")}, max_depth=3)
+        return [urls(await handler.handle(item(url, depth))) for url, depth in ((a, 3), (b, 2))]
+
+    assert asyncio.run(both()) == [{"https://example.com/x": "depth"}, {"https://example.com/x": None}]
+
+
+def test_external_links_beyond_the_cap_are_only_counted():
+    spec = SiteSpec((START,), max_external=2)
+    other = "https://example.com/2"
+
+    async def both() -> list[Outcome]:
+        handler, _ = crawl(
+            {START: page(*(f"https://o{n}.org/" for n in range(5))), other: page("https://o4.org/")}, spec
+        )
+        outcomes = [await handler.handle(item()), await handler.handle(item(other))]
+        assert notes(handler) == {"seeds": [], "external_kept": 2}
+        return outcomes
+
+    first, second = asyncio.run(both())
+    assert isinstance(first, Done)
+    assert isinstance(second, Done)
+    assert (len(first.found), first.unkept, first.records[0].data["unkept"]) == (2, 3, 3)
+    assert (len(second.found), second.unkept) == (0, 1)
+
+
+ROBOTS = "https://example.com/robots.txt"
+
+
+def robots(text: str) -> Response:
+    return reply(body=text.encode(), content_type="text/plain")
+
+
+def test_robots_are_asked_once_and_obeyed_unless_told_otherwise():
+    answers = {ROBOTS: robots("User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"), START: page()}
+
+    async def several() -> None:
+        handler, web = crawl(answers)
+        assert await handler.meet("https://example.com") == HostPace(1, 3.0)
+        refused, done = await asyncio.gather(
+            handler.handle(item(START + "private/x")), handler.handle(item())
+        )
+        assert refused == Skipped("robots")
+        assert isinstance(done, Done)
+        assert web.count(ROBOTS) == 1
+        bold, web = crawl(answers, SiteSpec((START,), ignore_robots=True))
+        assert await bold.meet("https://example.com") == HostPace(2, 0.5)
+        assert isinstance(await bold.handle(item(START + "private/x")), Failed)
+        assert web.count(ROBOTS) == 0
+
+    asyncio.run(several())
+
+
+def test_while_robots_cannot_be_had_nothing_is_fetched_and_at_last_everything_fails():
+    async def until_the_end() -> None:
+        handler, web = crawl({ROBOTS: reply(503), START: page()})
+        clock = handler._clock = handler._robots._clock = StillClock()
+        for tries in range(1, RetryPolicy().robots.tries):
+            outcome = await handler.handle(item())
+            assert isinstance(outcome, RetryAt)
+            assert isinstance(await handler.handle(item()), RetryAt)
+            assert web.count(ROBOTS) == tries
+            assert outcome.host_due_at == outcome.due_at > clock.now
+            clock.now = outcome.due_at
+        assert await handler.handle(item()) == Failed("robots_http_503")
+        assert await handler.handle(item()) == Failed("robots_http_503")
+        assert web.count(ROBOTS) == RetryPolicy().robots.tries
+        assert web.count(START) == 0
+
+    asyncio.run(until_the_end())
+
+
+def test_a_host_that_cannot_be_reached_fails_for_that_very_reason():
+    outcome = handle({ROBOTS: FetchFailed("tls", transient=False)})
+    assert outcome == Failed("tls")
+
+
+def test_closing_lets_go_of_the_fetcher():
+    handler, web = crawl({})
+    asyncio.run(handler.close())
+    assert web.closed
