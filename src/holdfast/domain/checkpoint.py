@@ -17,6 +17,9 @@ class CheckpointReason(StrEnum):
     DISK = "disk"
     FINISH = "finish"
     CAUTION = "caution"
+    """Poison is suspected: one item at a time."""
+    IDLE = "idle"
+    """Nothing else could be done before this was committed."""
 
 
 @dataclass(frozen=True, slots=True)

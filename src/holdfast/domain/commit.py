@@ -68,7 +68,6 @@ class Commit:
     cursor: Mapping[str, Any] | None = None
     phase: str | None = None
     cautious_left: int = 0
-    waiting_until: float | None = None
     ending: Ending | None = None
 
 

@@ -9,6 +9,10 @@ from holdfast.domain.checkpoint import CheckpointPolicy, Counters
 from holdfast.domain.states import Status
 
 
+NO_START_PAGE = "no start page"
+"""Why a job failed that got nothing from any of its start URLs."""
+
+
 class Durability(StrEnum):
     """What a committed page survives: every kill (process), or a power cut as well (power)."""
 
@@ -51,6 +55,8 @@ class NewJob:
     checkpoints: CheckpointPolicy = field(default_factory=CheckpointPolicy)
     durability: Durability = Durability.PROCESS
     owner: str = ""
+    fixed: frozenset[str] = frozenset()
+    """The parts of `spec` that make it another job: the same command with others is refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The seam to the jobs themselves: asked for, found, wished upon, taken back. A person's side of the ledger."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
 from holdfast.domain.item import Found
@@ -78,7 +78,15 @@ class Jobs(Protocol):
     async def extend(self, job_id: int, *, now: float) -> Job:
         """A completed job back to pending, because a limit was raised."""
 
-    async def change(self, job_id: int, *, limits: Limits, pace: Pace, checkpoints: CheckpointPolicy) -> Job:
+    async def change(
+        self,
+        job_id: int,
+        *,
+        limits: Limits,
+        pace: Pace,
+        checkpoints: CheckpointPolicy,
+        spec: Mapping[str, Any] | None = None,
+    ) -> Job:
         """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices)."""
 
     async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:

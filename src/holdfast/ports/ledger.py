@@ -31,7 +31,8 @@ class Span:
     segment: str
     start: int
     end: int
-    crc: int
+    crc: int | None
+    """None where a repair shortened the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,9 @@ class Ledger(Protocol):
     async def claim(self, job_id: int, worker_id: str, *, now: float) -> Claim | None:
         """Take a pending chunk of the job: epoch + 1. None if there is none to take."""
 
-    async def renew(self, lease: Lease) -> None:
-        """Show that the process lives. LeaseLost if the chunk is somebody else's."""
+    async def renew(self, lease: Lease, *, waiting_until: float | None) -> None:
+        """Show that the process lives, and whether it waits for a stored due time. LeaseLost if the chunk is
+        somebody else's."""
 
     async def wish(self, lease: Lease) -> str | None:
         """What a person wants of the job meanwhile; LeaseLost if the chunk is no longer ours. Cheap enough for 4 times a second."""
@@ -140,3 +142,6 @@ class Ledger(Protocol):
 
     async def job(self, job_id: int) -> Job:
         """The job as it stands now."""
+
+    async def close(self) -> None:
+        """Let go of the store."""

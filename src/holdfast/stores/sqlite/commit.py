@@ -31,7 +31,7 @@ from holdfast.domain.item import (
 from holdfast.domain.lease import Lease
 from holdfast.domain.states import Action, Status, after
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.stores.sqlite.connection import immediate
+from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("commit")
@@ -89,10 +89,10 @@ def write(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
 
 def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
     seq = _fence(db, lease)
-    number, desired = db.execute(
+    number, desired = fetch(db, 
         SQL["next_number"],
         {"job_id": lease.job_id, "at": commit.at, "active_s": max(0.0, commit.active_s), "phase": commit.phase},
-    ).fetchall()[0]
+    )[0]
     change = Change(number)
     _settle(db, commit.handled, change)
     _discover(db, lease, _least(commit.handled), change)
@@ -106,9 +106,9 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
 
 
 def _fence(db: apsw.Connection, lease: Lease) -> int:
-    found = db.execute(
+    found = fetch(db, 
         SQL["fence"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "seq": lease.seq}
-    ).fetchall()
+    )
     if not found:
         message = "the lease is lost: another worker took over, or the job was cancelled. Nothing more was written."
         raise LeaseLost(message)
@@ -116,8 +116,8 @@ def _fence(db: apsw.Connection, lease: Lease) -> int:
 
 
 def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -> None:
-    outcomes = []
-    rejudged = []
+    outcomes: list[tuple[int, str, str | None, float | None, int]] = []
+    rejudged: list[int] = []
     for entry in handled:
         item, outcome = entry.item, entry.outcome
         change.depth = max(change.depth, item.depth)
@@ -162,9 +162,9 @@ def _discover(db: apsw.Connection, lease: Lease, findings: list[Found], change: 
     if not findings:
         return
     sought = rows((found.fingerprint.hex(), found.depth, found.skip is None) for found in findings)
-    ((answer,),) = db.execute(
+    ((answer,),) = fetch(db, 
         SQL["unmet"], {"found": sought, "job_id": lease.job_id, "run": lease.run}
-    ).fetchall()
+    )
     new: list[Found] = []
     revived = []
     nearer = []
@@ -195,7 +195,7 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
     names = rows({found.host for found in new})
     host_ids = {
         name: host_id
-        for host_id, name in db.execute(SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names}).fetchall()
+        for host_id, name in fetch(db, SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names})
     }
     items = []
     for found in new:
@@ -221,7 +221,7 @@ def _segment(db: apsw.Connection, lease: Lease, commit: Commit) -> int | None:
     appended = commit.appended
     if appended is None:
         return None
-    found = db.execute(
+    found = fetch(db, 
         SQL["segment"],
         {
             "job_id": lease.job_id,
@@ -233,7 +233,7 @@ def _segment(db: apsw.Connection, lease: Lease, commit: Commit) -> int | None:
             "until": appended.end,
             "synced": appended.synced,
         },
-    ).fetchall()
+    )
     if not found:
         message = f"segment {appended.segment} does not go on where the ledger left it. Run `holdfast verify`."
         raise StorageFailed(message)
@@ -281,10 +281,10 @@ def _end(db: apsw.Connection, lease: Lease, commit: Commit) -> Status | None:
         return None
     status = after(Status.IN_PROGRESS, ending.action)
     if ending.action is Action.COMPLETE:
-        ((others,),) = db.execute(
+        ((others,),) = fetch(db, 
             SQL["others_unfinished"],
             {"job_id": lease.job_id, "run": lease.run, "chunk_id": lease.chunk_id},
-        ).fetchall()
+        )
         if others:
             return status
     db.execute(
@@ -323,7 +323,7 @@ def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
 
 def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: Any) -> Counters:
     """Raise the chunk's counters by the change, and leave the notes of the claim."""
-    ((*numbers, depth),) = db.execute(
+    ((*numbers, depth),) = fetch(db, 
         SQL["counted"],
         {
             "chunk_id": chunk_id,
@@ -337,13 +337,12 @@ def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: Any) -> C
             "depth": change.depth,
             "external": 0,
             "cursor": None,
-            "waiting_until": None,
             "cautious_left": 0,
             "progress": False,
             "status": None,
         }
         | notes,
-    ).fetchall()
+    )
     change.depth = depth
     return Counters(*numbers)
 
@@ -361,7 +360,6 @@ def _count(
         change,
         external=sum(getattr(entry.outcome, "unkept", 0) for entry in commit.handled),
         cursor=None if commit.cursor is None else orjson.dumps(commit.cursor).decode(),
-        waiting_until=commit.waiting_until,
         cautious_left=commit.cautious_left,
         progress=bool(commit.handled),
         status=status,
@@ -403,12 +401,12 @@ def _checkpoint(
 def _given(db: apsw.Connection, change: Change) -> tuple[HostQueue, ...]:
     if not change.hosts_with_new:
         return ()
-    found = db.execute(SQL["hosts_with_new"], {"ids": rows(change.hosts_with_new)}).fetchall()
+    found = fetch(db, SQL["hosts_with_new"], {"ids": rows(change.hosts_with_new)})
     return tuple(HostQueue(*row) for row in found)
 
 
 def _happened(db: apsw.Connection, lease: Lease) -> bool:
-    ((there,),) = db.execute(
+    ((there,),) = fetch(db, 
         SQL["happened"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "seq": lease.seq + 1}
-    ).fetchall()
+    )
     return bool(there)

@@ -5,7 +5,7 @@ of the connection, so that a transaction is one function and never spans an awai
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -148,8 +148,6 @@ class Database:
         self._thread.shutdown(wait=True)
 
 
-def one(db: apsw.Connection, sql: str, bindings: dict[str, Any]) -> Any:
-    """The only column of the only row, or None."""
-    for row in db.execute(sql, bindings):
-        return row[0] if len(row) == 1 else row
-    return None
+def fetch(db: apsw.Connection, sql: str, bindings: Mapping[str, Any] | None = None) -> list[Any]:
+    """All rows at once: no statement stays open across an await."""
+    return db.execute(sql, bindings).fetchall()

@@ -1,6 +1,6 @@
 """A person's side of the ledger: jobs submitted, found, wished upon, changed, removed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -11,16 +11,15 @@ from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPol
 from holdfast.domain.commit import Ending
 from holdfast.domain.errors import AmbiguousJob, UnknownJob
 from holdfast.domain.item import Found
-from holdfast.domain.job import Job, Limits, NewJob, Pace
+from holdfast.domain.job import NO_START_PAGE, Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat, Lease
 from holdfast.domain.states import Action, Status, after
 from holdfast.ports.jobs import Event, HostReport, Tally
 from holdfast.stores.sqlite import commit, rows, slices
-from holdfast.stores.sqlite.connection import Database, immediate
+from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
-NO_START_PAGE = "no start page"
 _EVERYTHING = 2**62
 
 
@@ -50,7 +49,7 @@ class SqliteJobs:
         """The latest job of that identity."""
 
         def read(db: apsw.Connection) -> Job | None:
-            found = db.execute(SQL["by_identity"], {"identity": identity}).fetchall()
+            found = fetch(db, SQL["by_identity"], {"identity": identity})
             return read_job(db, found[0][0]) if found else None
 
         return await self._database.run(read)
@@ -59,7 +58,7 @@ class SqliteJobs:
         """Every job, the latest first."""
 
         def read(db: apsw.Connection) -> list[Job]:
-            return [read_job(db, job_id) for (job_id,) in db.execute(SQL["all_ids"]).fetchall()]
+            return [read_job(db, job_id) for (job_id,) in fetch(db, SQL["all_ids"])]
 
         return await self._database.run(read)
 
@@ -84,23 +83,36 @@ class SqliteJobs:
         """A completed job back to pending."""
         return await self._database.run(_resume, job_id, Action.EXTEND, now)
 
-    async def change(self, job_id: int, *, limits: Limits, pace: Pace, checkpoints: CheckpointPolicy) -> Job:
+    async def change(
+        self,
+        job_id: int,
+        *,
+        limits: Limits,
+        pace: Pace,
+        checkpoints: CheckpointPolicy,
+        spec: Mapping[str, Any] | None = None,
+    ) -> Job:
         """New bounds; see stores.sqlite.slices for what a moved depth limit does."""
 
-        def bound(db: apsw.Connection) -> tuple[Job, Limits]:
+        def bound(db: apsw.Connection) -> None:
             with immediate(db):
                 job = read_job(db, job_id)
-                old = job.limits
                 stored = {
                     "limits": asdict(limits),
                     "pace": asdict(pace),
                     "checkpoints": asdict(checkpoints),
                     "durability": job.durability.value,
                 }
-                db.execute(SQL["set_bounds"], {"job_id": job_id, "bounds": rows.dumps(stored)})
-                if limits.max_depth != old.max_depth:
+                db.execute(
+                    SQL["set_bounds"],
+                    {
+                        "job_id": job_id,
+                        "bounds": rows.dumps(stored),
+                        "spec": rows.dumps(job.spec if spec is None else spec),
+                    },
+                )
+                if limits.max_depth != job.limits.max_depth:
                     db.execute(SQL["changing"], {"job_id": job_id, "changing": "bounds"})
-                return read_job(db, job_id), old
 
         await self._database.run(bound)
         await self.finish_change(job_id)
@@ -170,10 +182,10 @@ class SqliteJobs:
         def read(db: apsw.Connection) -> CheckpointData:
             def urls(status: str, reason: str | None = None) -> list[str]:
                 bindings = {"job_id": job_id, "status": status, "reason": reason, "limit": bound}
-                return [url for (url,) in db.execute(SQL["urls_where"], bindings)]
+                return [url for (url,) in fetch(db, SQL["urls_where"], bindings)]
 
             job = read_job(db, job_id)
-            ((depth,),) = db.execute(SQL["present_depth"], {"job_id": job_id}).fetchall()
+            ((depth,),) = fetch(db, SQL["present_depth"], {"job_id": job_id})
             return CheckpointData(
                 pages_visited=urls("done"),
                 pages_queued=urls("pending"),
@@ -191,14 +203,14 @@ class SqliteJobs:
 
     async def _rows(self, name: str, bindings: dict[str, Any]) -> list[Any]:
         def read(db: apsw.Connection) -> list[Any]:
-            return db.execute(SQL[name], bindings).fetchall()
+            return fetch(db, SQL[name], bindings)
 
         return await self._database.run(read)
 
 
 def read_job(db: apsw.Connection, job_id: int) -> Job:
     """The job as it stands; UnknownJob if it is gone."""
-    found = db.execute(SQL["job"], {"job_id": job_id}).fetchall()
+    found = fetch(db, SQL["job"], {"job_id": job_id})
     if not found:
         raise UnknownJob("the job is gone; `holdfast ls` lists what is there")
     return rows.job(found[0])
@@ -210,14 +222,14 @@ def _iso(at: float | None) -> str | None:
 
 def _find(db: apsw.Connection, reference: str | None) -> Job:
     if reference is None:
-        found = db.execute(SQL["latest"]).fetchall()
+        found = fetch(db, SQL["latest"])
         if not found:
             raise UnknownJob("this home has no jobs yet; start one with `holdfast crawl URL`")
         return read_job(db, found[0][0])
-    named = db.execute(SQL["by_name"], {"reference": reference}).fetchall()
+    named = fetch(db, SQL["by_name"], {"reference": reference})
     if named:
         return read_job(db, named[0][0])
-    matches = db.execute(SQL["by_id"], {"reference": reference.lower()}).fetchall()
+    matches = fetch(db, SQL["by_id"], {"reference": reference.lower()})
     if not matches:
         raise UnknownJob(f"no job is called {reference!r}; `holdfast ls` lists them all")
     if len(matches) > 1:
@@ -237,10 +249,10 @@ def _submit(
     fresh: bool,
 ) -> Job:
     with immediate(db):
-        there = db.execute(SQL["by_identity"], {"identity": new.identity}).fetchall()
+        there = fetch(db, SQL["by_identity"], {"identity": new.identity})
         if there and not fresh:
             return read_job(db, there[0][0])
-        ((job_id,),) = db.execute(
+        ((job_id,),) = fetch(db, 
             SQL["submit"],
             {
                 "public_id": public_id,
@@ -253,7 +265,7 @@ def _submit(
                 "phase": phase,
                 "now": now,
             },
-        ).fetchall()
+        )
         _seed(db, job_id, 1, seeds, number=0)
         commit.event(db, job_id, now, "submitted", new.kind)
         return read_job(db, job_id)
@@ -261,7 +273,7 @@ def _submit(
 
 def _seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], number: int) -> None:
     """A chunk with its first items, by the very steps of a commit."""
-    ((chunk_id,),) = db.execute(SQL["chunk"], {"job_id": job_id, "run": run}).fetchall()
+    ((chunk_id,),) = fetch(db, SQL["chunk"], {"job_id": job_id, "run": run})
     change = commit.Change(number)
     by_fingerprint = {seed.fingerprint: seed for seed in seeds}
     lease = Lease(job_id, chunk_id, run, epoch=0, seq=0, worker_id="")
@@ -272,7 +284,7 @@ def _seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], nu
 
 def _new_run(db: apsw.Connection, job_id: int, seeds: Sequence[Found], phase: str, now: float) -> Job:
     with immediate(db):
-        ((run, number),) = db.execute(SQL["new_run"], {"job_id": job_id, "phase": phase}).fetchall()
+        ((run, number),) = fetch(db, SQL["new_run"], {"job_id": job_id, "phase": phase})
         _seed(db, job_id, run, seeds, number)
         commit.event(db, job_id, now, "restarted", f"run {run}")
         return read_job(db, job_id)
@@ -325,9 +337,10 @@ def _resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job
 
 
 def _retry_seeds(db: apsw.Connection, job_id: int) -> None:
-    found = db.execute(SQL["failed_seeds"], {"job_id": job_id}).fetchall()
+    found = fetch(db, SQL["failed_seeds"], {"job_id": job_id})
     ids = commit.rows(item_id for item_id, *_ in found)
     sizes = slices.sizes(db, job_id, ids)
     db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
     db.execute(SQL["reopen"], {"ids": ids})
-    slices.moved(db, [(chunk, host, "failed", reason or "") for _, chunk, host, reason in found], ("pending", ""), sizes)
+    sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]
+    slices.moved(db, sources, ("pending", ""), sizes)

@@ -17,7 +17,7 @@ from holdfast.domain.states import Action, Status, after
 from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span
 from holdfast.ports.segments import Original
 from holdfast.stores.sqlite import check, commit, rows, tear
-from holdfast.stores.sqlite.connection import Database, immediate
+from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.jobs import read_job
 from holdfast.stores.sqlite.statements import statements
 
@@ -34,9 +34,9 @@ class SqliteLedger:
         """One transaction: attempts are counted here, and only a commit with progress takes them back."""
         return await self._database.run(_claim, job_id, worker_id, now)
 
-    async def renew(self, lease: Lease) -> None:
+    async def renew(self, lease: Lease, *, waiting_until: float | None) -> None:
         """Fenced; LeaseLost otherwise."""
-        await self._database.run(_renew, lease)
+        await self._database.run(_renew, lease, waiting_until)
 
     async def wish(self, lease: Lease) -> str | None:
         """A read by primary keys."""
@@ -152,9 +152,13 @@ class SqliteLedger:
         """The job as it stands now."""
         return await self._database.run(read_job, job_id)
 
+    async def close(self) -> None:
+        """Let go of the file."""
+        await self._database.close()
+
     async def _rows(self, name: str, bindings: dict[str, Any]) -> list[Any]:
         def read(db: apsw.Connection) -> list[Any]:
-            return db.execute(SQL[name], bindings).fetchall()
+            return fetch(db, SQL[name], bindings)
 
         return await self._database.run(read)
 
@@ -167,7 +171,7 @@ class SqliteLedger:
 
 def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Claim | None:
     with immediate(db):
-        found = db.execute(SQL["job_to_claim"], {"job_id": job_id}).fetchall()
+        found = fetch(db, SQL["job_to_claim"], {"job_id": job_id})
         if not found:
             raise UnknownJob(f"job {job_id} is gone; `holdfast ls` lists what is there")
         status, changing = found[0]
@@ -175,14 +179,14 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
             raise UsageError(f"a change of this job ({changing}) was interrupted; run that command again first")
         if status != Status.PENDING:
             return None
-        claimed = db.execute(SQL["claim"], {"job_id": job_id, "worker_id": worker_id}).fetchall()
+        claimed = fetch(db, SQL["claim"], {"job_id": job_id, "worker_id": worker_id})
         if not claimed:
             return None
         chunk_id, run, epoch, seq, cursor, cautious_left, marked_id, marked_deaths, recovered = claimed[0]
         db.execute(SQL["forget_recovery"], {"chunk_id": chunk_id})
         db.execute(SQL["job_claimed"], {"job_id": job_id, "now": now})
         commit.event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
-        marked = db.execute(SQL["item"], {"item_id": marked_id}).fetchall() if marked_id is not None else []
+        marked = fetch(db, SQL["item"], {"item_id": marked_id}) if marked_id is not None else []
         job = read_job(db, job_id)
     # FULL makes each COMMIT wait for the disk; it is set between transactions because it can't be set in one.
     db.execute(f"PRAGMA synchronous = {'FULL' if job.durability is Durability.POWER else 'NORMAL'}")
@@ -201,13 +205,14 @@ def _lost() -> LeaseLost:
     return LeaseLost("the lease is lost: another worker took over, or the job was cancelled")
 
 
-def _renew(db: apsw.Connection, lease: Lease) -> None:
-    if not db.execute(SQL["renew"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}).fetchall():
+def _renew(db: apsw.Connection, lease: Lease, waiting_until: float | None) -> None:
+    bindings = {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "waiting_until": waiting_until}
+    if not fetch(db, SQL["renew"], bindings):
         raise _lost()
 
 
 def _wish(db: apsw.Connection, lease: Lease) -> str | None:
-    found = db.execute(SQL["wish"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}).fetchall()
+    found = fetch(db, SQL["wish"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch})
     if not found or not found[0][0]:
         raise _lost()
     desired: str | None = found[0][1]
@@ -216,7 +221,7 @@ def _wish(db: apsw.Connection, lease: Lease) -> str | None:
 
 def _mark(db: apsw.Connection, lease: Lease, item_id: int) -> None:
     bindings = {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "item_id": item_id}
-    if not db.execute(SQL["mark"], bindings).fetchall():
+    if not fetch(db, SQL["mark"], bindings):
         raise _lost()
 
 
@@ -224,9 +229,9 @@ def _recover(
     db: apsw.Connection, heartbeat: Heartbeat, why: str, stalled: bool, rules: Recovery | None, now: float
 ) -> Status | None:
     with immediate(db):
-        found = db.execute(
+        found = fetch(db, 
             SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch}
-        ).fetchall()
+        )
         if not found:
             return None
         job_id, claims, stalls, marked_item, marked_deaths, cautious_left, bounds, desired = found[0]

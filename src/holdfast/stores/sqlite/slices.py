@@ -10,7 +10,7 @@ import apsw
 import orjson
 
 from holdfast.stores.sqlite import commit, rows
-from holdfast.stores.sqlite.connection import immediate
+from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
@@ -29,13 +29,13 @@ _EMPTIED = (
 
 def change_of(db: apsw.Connection, job_id: int) -> str | None:
     """The change that is under way, or None."""
-    found = db.execute(SQL["which_change"], {"job_id": job_id}).fetchall()
+    found = fetch(db, SQL["which_change"], {"job_id": job_id})
     return found[0][0] if found else None
 
 
 def unfinished(db: apsw.Connection) -> list[int]:
     """Jobs that a crash left in the middle of a removal or of new bounds."""
-    return [job_id for (job_id,) in db.execute(SQL["interrupted"]).fetchall()]
+    return [job_id for (job_id,) in fetch(db, SQL["interrupted"])]
 
 
 def step(db: apsw.Connection, job_id: int) -> bool:
@@ -66,7 +66,7 @@ def empty(db: apsw.Connection, job_id: int) -> bool:
 def _rebound(db: apsw.Connection, job_id: int) -> bool:
     """Move one slice across the depth limit as it is now."""
     with immediate(db):
-        ((bounds, number),) = db.execute(SQL["bounds"], {"job_id": job_id}).fetchall()
+        ((bounds, number),) = fetch(db, SQL["bounds"], {"job_id": job_id})
         max_depth = rows.limits_from(orjson.loads(bounds)).max_depth
         bindings = {"job_id": job_id, "max_depth": max_depth, "slice": SLICE}
         for select, update, target in (
@@ -75,7 +75,7 @@ def _rebound(db: apsw.Connection, job_id: int) -> bool:
         ):
             if select == "too_deep" and max_depth is None:
                 continue
-            found = db.execute(SQL[select], bindings).fetchall()
+            found = fetch(db, SQL[select], bindings)
             if found:
                 ids = commit.rows(item_id for item_id, *_ in found)
                 db.execute(SQL[update], {"ids": ids, "number": number})
@@ -87,7 +87,7 @@ def _rebound(db: apsw.Connection, job_id: int) -> bool:
 
 def sizes(db: apsw.Connection, job_id: int, ids: str) -> int:
     """Bytes that these items' records count for."""
-    ((total,),) = db.execute(SQL["sizes"], {"job_id": job_id, "ids": ids}).fetchall()
+    ((total,),) = fetch(db, SQL["sizes"], {"job_id": job_id, "ids": ids})
     return int(total)
 
 

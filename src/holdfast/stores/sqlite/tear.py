@@ -6,24 +6,23 @@ from holdfast.domain.errors import LeaseLost
 from holdfast.domain.lease import Lease
 from holdfast.ports.faults import FaultPoint, reached
 from holdfast.stores.sqlite import commit
-from holdfast.stores.sqlite.connection import immediate
+from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("tear")
-LEDGER = statements("ledger")
 
 
 def write(db: apsw.Connection, lease: Lease, segment: str, good: int) -> int:
     """Undo what pointed past `good`; gives the number of items that are pending again."""
     with immediate(db):
-        if not db.execute(LEDGER["renew"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}).fetchall():
+        if not fetch(db, SQL["still_ours"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}):
             raise LeaseLost("the lease is lost: another worker took over while this one repaired a segment")
-        found = db.execute(SQL["segment_id"], {"job_id": lease.job_id, "name": segment}).fetchall()
+        found = fetch(db, SQL["segment_id"], {"job_id": lease.job_id, "name": segment})
         if not found:
             return 0
         segment_id, chunk_id, _ = found[0]
         where = {"segment_id": segment_id, "good": good}
-        ids = [item_id for (item_id,) in db.execute(SQL["torn"], where).fetchall()]
+        ids = [item_id for (item_id,) in fetch(db, SQL["torn"], where)]
         of_run = {"job_id": lease.job_id, "run": lease.run}
         db.execute(SQL["drop_records"], of_run | {"ids": commit.rows(ids)})
         db.execute(SQL["reopen"], {"ids": commit.rows(ids)})

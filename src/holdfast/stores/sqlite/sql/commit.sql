@@ -122,7 +122,7 @@ UPDATE chunks
        external = external + :external,
        depth = max(depth, :depth),
        cursor = coalesce(:cursor, cursor),
-       waiting_until = :waiting_until,
+       waiting_until = NULL,
        cautious_left = :cautious_left,
        claims_since_progress = iif(:progress, 0, claims_since_progress),
        stalls_since_progress = iif(:progress, 0, stalls_since_progress),

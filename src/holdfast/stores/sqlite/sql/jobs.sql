@@ -67,10 +67,10 @@ UPDATE chunks
 UPDATE jobs SET granted_s = active_s WHERE id = :job_id;
 
 -- name: failed_seeds
--- The start items that failed, for a job that failed for want of a start page. Unique (job_id, run, fingerprint).
-SELECT i.id, i.chunk_id, i.host_id, i.reason FROM items AS i
+-- The start items that failed or were forbidden, for a job that failed for want of a start page. Unique (job_id, run, fingerprint).
+SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason FROM items AS i
  WHERE i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
-   AND i.status = 'failed' AND i.depth = 0;
+   AND i.depth = 0 AND (i.status = 'failed' OR (i.status = 'skipped' AND i.reason = 'robots'));
 
 -- name: drop_failures
 DELETE FROM records WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
@@ -81,7 +81,7 @@ UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, attem
  WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: set_bounds
-UPDATE jobs SET bounds = :bounds WHERE id = :job_id;
+UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
 
 -- name: changing
 UPDATE jobs SET changing = :changing WHERE id = :job_id;

@@ -25,7 +25,7 @@ UPDATE jobs
 
 -- name: renew
 -- Fenced like everything else. Primary key.
-UPDATE chunks SET beat = beat + 1
+UPDATE chunks SET beat = beat + 1, waiting_until = :waiting_until
  WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
 RETURNING beat;
 

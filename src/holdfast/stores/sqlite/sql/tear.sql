@@ -1,5 +1,9 @@
 -- Repair of a torn tail: what pointed into the missing bytes is undone; nothing discovered is removed.
 
+-- name: still_ours
+-- The claim's own fence. Primary key.
+SELECT 1 FROM chunks WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress';
+
 -- name: segment_id
 SELECT id, chunk_id, committed FROM segments WHERE job_id = :job_id AND name = :name;
 

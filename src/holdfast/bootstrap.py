@@ -1,0 +1,110 @@
+"""The one place that wires things together: settings in, ports with their adapters out."""
+
+import os
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import holdfast
+from holdfast.domain.errors import HomeError
+from holdfast.domain.job import Job
+from holdfast.domain.retry import Backoff, RetryPolicy
+from holdfast.engine.tools import Tools
+from holdfast.pipelines.site.handler import SiteHandler
+from holdfast.pipelines.site.pipeline import SitePipeline
+from holdfast.ports.pipeline import Handler, PipelineRun
+from holdfast.settings import FetchSettings, Settings
+from holdfast.stores.sqlite.connection import FILE_NAME, Database
+from holdfast.stores.sqlite.jobs import SqliteJobs
+from holdfast.stores.sqlite.ledger import SqliteLedger
+from holdfast.stores.workers import LockedWorkers
+from holdfast.web.warc import WarcSegments
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A home that is open: everything that a command needs."""
+
+    path: Path
+    settings: Settings
+    tools: Tools
+    workers: LockedWorkers
+
+    def worker_id(self) -> str:
+        """A new worker id of this process."""
+        return self.workers.name(os.urandom(4).hex())
+
+
+@asynccontextmanager
+async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator[Home]:
+    """The home that the settings name; `create` False is for commands that make no sense without one."""
+    path = settings.home.expanduser()
+    if not create and not (path / FILE_NAME).exists():
+        raise HomeError(
+            f"there is no Holdfast home at {path}. Start a crawl with `holdfast crawl URL`, or name another with --home."
+        )
+    clock = SystemClock()
+    database = Database(path)
+    workers = LockedWorkers(path)
+    fetch = settings.fetch
+    tools = Tools(
+        jobs=SqliteJobs(database),
+        ledger=SqliteLedger(database),
+        segments=WarcSegments(path, clock, segment_bytes=settings.storage.segment_bytes),
+        workers=workers,
+        clock=clock,
+        pipeline=SitePipeline(),
+        open_handler=lambda run: _site_handler(run, fetch, clock),
+        another_ledger=lambda: SqliteLedger(Database(path)),
+        times=settings.times,
+        min_free_bytes=settings.storage.min_free_bytes,
+        unsynced_bytes=settings.storage.unsynced_bytes,
+    )
+    try:
+        yield Home(path, settings, tools, workers)
+    finally:
+        await database.close()
+
+
+def user_agent(job: Job) -> str:
+    """What we call ourselves before strangers, unless the job says otherwise."""
+    own: str | None = job.spec.get("user_agent")
+    return own or f"Holdfast/{holdfast.__version__}"
+
+
+def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) -> Handler:
+    from holdfast.web.curl import CurlFetcher
+    from holdfast.web.transfer import FetchLimits
+
+    fetcher = CurlFetcher(
+        user_agent(run.job),
+        clock,
+        limits=FetchLimits(connect_s=fetch.connect_s, total_s=fetch.total_s, body_bytes=fetch.body_bytes),
+        connections=max(16, run.job.pace.concurrency),
+    )
+    return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
+
+
+def _retries(fetch: FetchSettings) -> RetryPolicy:
+    tries, base, cap = fetch.max_tries, fetch.retry_base_s, fetch.retry_cap_s
+    return RetryPolicy(
+        network=Backoff(tries, base, cap),
+        server=Backoff(tries, 2 * base, cap),
+        throttled=Backoff(2 * tries, 4 * base, 3 * cap),
+        robots=Backoff(tries, 2 * base, cap),
+    )

@@ -1,0 +1,102 @@
+"""The engine's side of the commit: segment first, then the ledger, in one order, one at a time."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.domain.checkpoint import CheckpointReason
+from holdfast.domain.commit import Appended, Commit, Committed, Ending, exchanges
+from holdfast.domain.item import Handled
+from holdfast.domain.lease import Lease
+from holdfast.engine.tools import Tools
+from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.segments import SegmentWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a commit carries beside its outcomes."""
+
+    reason: CheckpointReason
+    host_due: Mapping[int, float]
+    cursor: Mapping[str, Any] | None = None
+    cautious_left: int = 0
+    phase: str | None = None
+    ending: Ending | None = None
+
+
+class Batch:
+    """Outcomes on their way into the ledger."""
+
+    def __init__(self, tools: Tools, lease: Lease, writer: SegmentWriter) -> None:
+        self._tools = tools
+        self._writer = writer
+        self._waiting: deque[Handled] = deque()
+        self._committed_at = tools.clock.monotonic()
+        self._unsynced = 0
+        self.lease = lease
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, handled: Handled) -> None:
+        """An outcome to commit."""
+        self._waiting.append(handled)
+
+    @property
+    def since_last_s(self) -> float:
+        """Seconds since the last commit of this claim."""
+        return self._tools.clock.monotonic() - self._committed_at
+
+    async def commit(self, notes: Notes, *, most: int) -> tuple[tuple[Handled, ...], Committed]:
+        """Write up to `most` outcomes. Raises with the ledger as it was; the outcomes are then lost with this claim.
+
+        A crash before the append loses what was handled; after it, bytes that nobody reads; after COMMIT, nothing.
+        """
+        handled = tuple(self._waiting.popleft() for _ in range(min(most, len(self._waiting))))
+        appended = await self._append(handled)
+        reached(FaultPoint.AFTER_SEGMENT, appended)
+        now = self._tools.clock.monotonic()
+        committed = await self._tools.ledger.commit(
+            self.lease,
+            Commit(
+                reason=notes.reason,
+                at=self._tools.clock.wall(),
+                handled=handled,
+                appended=appended,
+                host_due=notes.host_due,
+                active_s=now - self._committed_at,
+                cursor=notes.cursor,
+                phase=notes.phase,
+                cautious_left=notes.cautious_left,
+                ending=notes.ending,
+            ),
+        )
+        self._committed_at = now
+        self.lease = replace(self.lease, seq=committed.seq)
+        if appended is not None:
+            self._unsynced += appended.end - appended.start
+            if self._unsynced >= self._tools.unsynced_bytes:
+                await self.sync()
+        return handled, committed
+
+    async def _append(self, handled: tuple[Handled, ...]) -> Appended | None:
+        sent = [record.exchange for record in exchanges(handled)]
+        if not sent:
+            return None
+        known = await self._tools.ledger.originals(
+            self.lease, [exchange.digest for exchange in sent if exchange.response.payload]
+        )
+        return await self._writer.append(sent, known)
+
+    async def sync(self) -> None:
+        """Make the segment safe from a power cut as far as it is written, and remember that."""
+        synced = await self._writer.sync()
+        self._unsynced = 0
+        if synced is not None:
+            await self._tools.ledger.synced(self.lease, *synced)
+
+    async def close(self) -> None:
+        """Let go of the segment."""
+        await self._writer.close()

@@ -1,0 +1,46 @@
+"""Exact limits: a slot is reserved before an item is handled, and given back if it gave no page."""
+
+from holdfast.domain.checkpoint import Counters
+from holdfast.domain.item import Done, Outcome
+from holdfast.domain.job import Limits
+
+PAGE_LIMIT = "page limit"
+BYTE_LIMIT = "byte limit"
+
+
+class Budget:
+    """What a job may still do. Counts what is committed, what is handled and what is in flight alike."""
+
+    def __init__(self, limits: Limits, counters: Counters) -> None:
+        self._max_pages = limits.max_pages
+        self._max_bytes = limits.max_bytes
+        self._pages = counters.done
+        self._bytes = counters.bytes
+        self._reserved = 0
+
+    def reserve(self) -> bool:
+        """A slot for one more item, if there is one."""
+        if self._max_pages is not None and self._pages + self._reserved >= self._max_pages:
+            return False
+        self._reserved += 1
+        return True
+
+    def settle(self, outcome: Outcome | None) -> bool:
+        """Turn the slot into a page, or give it back. False: the page doesn't fit and must not be kept."""
+        self._reserved -= 1
+        size = sum(int(record.data.get("size", 0)) for record in getattr(outcome, "records", ()))
+        if self._max_bytes is not None and self._bytes + size > self._max_bytes:
+            self._bytes = self._max_bytes
+            return False
+        self._bytes += size
+        if isinstance(outcome, Done):
+            self._pages += 1
+        return True
+
+    def spent(self) -> str | None:
+        """Which limit is reached; None while an item in flight may still give its slot back."""
+        if self._max_bytes is not None and self._bytes >= self._max_bytes:
+            return BYTE_LIMIT
+        if self._max_pages is not None and self._pages >= self._max_pages:
+            return PAGE_LIMIT
+        return None

@@ -1,0 +1,220 @@
+"""The near end of the queue: a bounded part of what is pending, held in memory and let go host by host.
+
+The ledger is the truth; nothing here is saved. What is held here is still pending there until it is committed.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from holdfast.domain.commit import HostQueue
+from holdfast.domain.item import Item
+from holdfast.ports.pipeline import HostPace
+
+MAX_HOSTS = 2_000
+"""Hosts in memory at a time; the rest wait in the ledger."""
+MAX_ITEMS = 4_096
+DUE_CAP_S = 6 * 3600.0
+"""No stored time holds a host back longer than this, however a clock jumped."""
+
+
+@dataclass(slots=True)
+class Lane:
+    """One host: its next items, and when it may be asked again."""
+
+    host_id: int
+    name: str
+    next_start: float
+    """On the monotonic clock."""
+    pace: HostPace | None = None
+    """None until the pipeline has met the host."""
+    meeting: bool = False
+    items: deque[Item] = field(default_factory=deque)
+    held: set[int] = field(default_factory=set)
+    in_flight: int = 0
+    dry: bool = False
+    """The ledger had no more for this host when last asked."""
+
+    def ready(self, now: float) -> bool:
+        """Whether an item may start now."""
+        return (
+            bool(self.items)
+            and self.pace is not None
+            and self.in_flight < self.pace.per_host
+            and self.next_start <= now
+        )
+
+
+class Frontier:
+    """Lanes in turn, so that no host waits behind another."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[int, Lane] = {}
+        self._turn: deque[int] = deque()
+        self._first: deque[Item] = deque()
+        self._late: dict[int, set[int]] = {}
+        self._filling = False
+        self.crowded = False
+        """Hosts with work were turned away for want of room: ask the ledger again when there is some."""
+
+    # -- hosts
+
+    def welcome(self, hosts: Iterable[HostQueue], *, now: float, wall: float) -> None:
+        """Hosts that have work now, for all the ledger knows."""
+        for host in hosts:
+            lane = self._lanes.get(host.id)
+            if lane is not None:
+                lane.dry = False
+            elif len(self._lanes) >= MAX_HOSTS:
+                self.crowded = True
+            else:
+                wait = min(max(0.0, (host.due_at or 0.0) - wall), DUE_CAP_S)
+                self._lanes[host.id] = Lane(host.id, host.name, now + wait)
+                self._turn.append(host.id)
+
+    def strangers(self) -> list[Lane]:
+        """Lanes with items whose hosts nobody has met yet."""
+        return [lane for lane in self._lanes.values() if lane.pace is None and lane.items and not lane.meeting]
+
+    def lane(self, host_id: int) -> Lane | None:
+        """The lane of a host, if it is in memory."""
+        return self._lanes.get(host_id)
+
+    def hold_host(self, host_id: int, until: float) -> None:
+        """Nothing of that host starts before then."""
+        lane = self._lanes.get(host_id)
+        if lane is not None:
+            lane.next_start = max(lane.next_start, until)
+
+    # -- filling
+
+    def thirsty(self) -> Lane | None:
+        """A lane that runs low and for which the ledger may have more."""
+        low = self.share // 4
+        for host_id in self._turn:
+            lane = self._lanes[host_id]
+            if not lane.dry and len(lane.items) <= low:
+                return lane
+        return None
+
+    @property
+    def share(self) -> int:
+        """How many items a lane may hold."""
+        return max(16, min(256, MAX_ITEMS // max(1, len(self._lanes))))
+
+    def filling(self) -> None:
+        """A question is on its way to the ledger: its answer may name what is committed meanwhile."""
+        self._filling = True
+
+    def fill(self, lane: Lane, items: list[Item], *, asked: int) -> None:
+        """What the ledger gave for a lane."""
+        self._filling = False
+        for item in items:
+            if item.id not in lane.held:
+                lane.held.add(item.id)
+                lane.items.append(item)
+        lane.dry = len(items) < asked
+        self._let_go_late()
+
+    def put(self, item: Item, *, now: float) -> None:
+        """A pending item to the head of its host's lane, and that lane to the head of the turn."""
+        lane = self._lanes.get(item.host_id)
+        if lane is None:
+            lane = self._lanes[item.host_id] = Lane(item.host_id, item.host, now)
+            self._turn.append(item.host_id)
+        if item.id not in lane.held:
+            lane.held.add(item.id)
+            lane.items.appendleft(item)
+        self._turn.remove(item.host_id)
+        self._turn.appendleft(item.host_id)
+
+    def put_first(self, item: Item) -> None:
+        """An item that is settled already (its links are judged again): it asks no host for leave."""
+        self._first.append(item)
+
+    def held(self) -> list[int]:
+        """Every item in memory."""
+        return [item_id for lane in self._lanes.values() for item_id in lane.held]
+
+    # -- taking
+
+    def next(self, now: float) -> Item | None:
+        """The next item that may start now, its host's turn passed on."""
+        if self._first:
+            return self._first.popleft()
+        for _ in range(len(self._turn)):
+            lane = self._lanes[self._turn[0]]
+            self._turn.rotate(-1)
+            if lane.pace is not None and lane.ready(now):
+                lane.in_flight += 1
+                lane.next_start = now + lane.pace.delay_s
+                return lane.items.popleft()
+        return None
+
+    def finished(self, item: Item) -> None:
+        """The host is free for another; the item stays held until its outcome is committed."""
+        lane = self._lanes.get(item.host_id)
+        if lane is not None and item.id in lane.held:
+            lane.in_flight -= 1
+
+    def release(self, item: Item) -> None:
+        """The item's outcome is committed (or given up): the ledger knows better from here on."""
+        if self._filling:
+            self._late.setdefault(item.host_id, set()).add(item.id)
+        else:
+            self._let_go(item.host_id, {item.id})
+
+    def _let_go_late(self) -> None:
+        for host_id, ids in self._late.items():
+            self._let_go(host_id, ids)
+        self._late.clear()
+
+    def _let_go(self, host_id: int, ids: set[int]) -> None:
+        lane = self._lanes.get(host_id)
+        if lane is None:
+            return
+        lane.held -= ids
+        if lane.dry and not lane.held and not lane.items:
+            del self._lanes[host_id]
+            self._turn.remove(host_id)
+
+    # -- looking ahead
+
+    def wake_at(self) -> float | None:
+        """When the next item may start, if any waits for its host's clock; None if none does."""
+        if self._first:
+            return 0.0
+        times = [
+            lane.next_start
+            for lane in self._lanes.values()
+            if lane.items and lane.pace is not None and lane.in_flight < lane.pace.per_host
+        ]
+        return min(times, default=None)
+
+    @property
+    def barren(self) -> bool:
+        """Nothing is left to take, and the ledger has nothing more as far as we know."""
+        return not self._first and all(lane.dry and not lane.items for lane in self._lanes.values())
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is held, and no lane can be filled."""
+        return not self._first and all(lane.dry and not lane.held for lane in self._lanes.values())
+
+    @property
+    def room(self) -> bool:
+        """More hosts would fit."""
+        return len(self._lanes) < MAX_HOSTS
+
+    def hosts_at_work(self) -> list[str]:
+        """Hosts with something in flight."""
+        return [lane.name for lane in self._lanes.values() if lane.in_flight]
+
+    def due_times(self, *, now: float, wall: float, since: Iterable[int]) -> dict[int, float]:
+        """Wall-clock times before which those hosts are not to be asked, worth a row only from a second on."""
+        lanes = (self._lanes.get(host_id) for host_id in since)
+        return {
+            lane.host_id: wall + lane.next_start - now
+            for lane in lanes
+            if lane is not None and lane.next_start - now >= 1.0
+        }

@@ -1,0 +1,94 @@
+"""A run, from claim to release, as a list of steps."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+from holdfast.domain.checkpoint import CheckpointReason
+from holdfast.domain.commit import Commit, Ending
+from holdfast.domain.errors import HoldfastError, StorageFull, UsageError
+from holdfast.domain.job import Job
+from holdfast.domain.lease import Claim
+from holdfast.domain.states import Action
+from holdfast.engine.batch import Batch
+from holdfast.engine.keeper import Keeper
+from holdfast.engine.repair import repair
+from holdfast.engine.tools import Tools
+from holdfast.engine.worker import Worker
+from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.pipeline import PipelineRun
+
+log = logging.getLogger(__name__)
+
+
+class Stop(Protocol):
+    """How a person or the machine asks a run to end; see engine.signals."""
+
+    def listen(self, worker: Worker) -> None:
+        """From now on, pass requests on to this worker; those that came before, at once."""
+
+
+async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
+    """Work on a pending job until it ends, and give it as it then stands.
+
+    Raises LeaseLost if somebody else took over, StorageFull and StorageFailed; the last commit stands in each case.
+    """
+    presence = tools.workers.enter(worker_id)
+    try:
+        claim = await tools.ledger.claim(job.id, worker_id, now=tools.clock.wall())
+        if claim is None:
+            raise UsageError("another process took the job a moment ago; `holdfast watch` shows it")
+        reached(FaultPoint.AFTER_CLAIM, claim)
+        await _hold(tools, claim, stop)
+        return await tools.ledger.job(job.id)
+    finally:
+        presence.leave()
+
+
+async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
+    if claim.recovered:
+        log.info("the worker before this one ended without a release; going on from commit %d", claim.job.commit_no)
+    await repair(tools, claim.job, claim.lease)
+    job = await tools.ledger.job(claim.job.id)
+    claim = replace(claim, job=job)
+    handler = tools.open_handler(PipelineRun(job, claim.cursor))
+    batch = Batch(tools, claim.lease, tools.segments.writer(job, claim.lease, job.durability))
+    worker = Worker(tools, claim, handler, batch)
+    loop = asyncio.get_running_loop()
+    keeper = Keeper(
+        tools,
+        claim.lease,
+        on_pause=lambda: _soon(loop, worker.end, Action.PAUSE, "user"),
+        on_lost=lambda lost: _soon(loop, worker.lose, lost),
+        waiting_until=lambda: worker.waiting_until,
+    )
+    keeper.start()
+    stop.listen(worker)
+    try:
+        await worker.work()
+    except StorageFull:
+        await _pause_for_room(tools, batch)
+        raise
+    finally:
+        await asyncio.to_thread(keeper.stop)
+        await batch.close()
+        await handler.close()
+
+
+async def _pause_for_room(tools: Tools, batch: Batch) -> None:
+    """The disk is full: a commit without items is small enough to fit, more often than not. If it isn't, the claim
+    ends as by a crash, and the same command takes it up again."""
+    with suppress(HoldfastError):
+        await tools.ledger.commit(
+            batch.lease,
+            Commit(CheckpointReason.DISK, tools.clock.wall(), ending=Ending(Action.PAUSE, "disk")),
+        )
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *args: Any) -> None:
+    """From the keeper's thread; a loop that is closed already needs no telling."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(call, *args)

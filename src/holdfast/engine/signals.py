@@ -1,0 +1,43 @@
+"""What the process is told from outside, as the end of a claim."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from holdfast.domain.states import Action
+from holdfast.engine.worker import Worker
+
+_SAID = {
+    signal.SIGINT: (Action.PAUSE, "user"),
+    signal.SIGTERM: (Action.RELEASE, "shutdown"),
+    signal.SIGHUP: (Action.RELEASE, "shutdown"),
+}
+
+
+class SignalStop:
+    """SIGINT: a person wants it paused. SIGTERM, SIGHUP: the machine goes. A second SIGINT: at once."""
+
+    def __init__(self, *, on_first: Callable[[], None], at_once: Callable[[], None]) -> None:
+        self._on_first = on_first
+        self._at_once = at_once
+        self._worker: Worker | None = None
+        self._asked: tuple[Action, str] | None = None
+        loop = asyncio.get_running_loop()
+        for number in _SAID:
+            loop.add_signal_handler(number, self._hear, number)
+
+    def listen(self, worker: Worker) -> None:
+        """Requests go to this worker from now on."""
+        self._worker = worker
+        if self._asked is not None:
+            worker.end(*self._asked)
+
+    def _hear(self, number: signal.Signals) -> None:
+        if self._asked is not None:
+            if number is signal.SIGINT:
+                self._at_once()
+            return
+        self._asked = _SAID[number]
+        self._on_first()
+        if self._worker is not None:
+            self._worker.end(*self._asked)

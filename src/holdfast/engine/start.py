@@ -1,0 +1,150 @@
+"""The same command again: what it means for a job that is there, and doing that, up to a job that can be claimed."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from holdfast.domain.errors import JobHeld, SpecChanged, UsageError
+from holdfast.domain.ids import uuid7
+from holdfast.domain.job import Job, Limits, NewJob
+from holdfast.domain.lease import Heartbeat
+from holdfast.domain.states import Status
+from holdfast.engine.tools import Tools
+from holdfast.engine.watchdog import Watchdog
+
+QUEUED = "queued"
+"""The phase of a job that nobody has worked on yet."""
+
+
+class Step(Enum):
+    """What to do next with the command."""
+
+    SUBMIT = auto()
+    CLAIM = auto()
+    RECOVER = auto()
+    HELD = auto()
+    RESUME = auto()
+    EXTEND = auto()
+    NOTHING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next step, and whether the command's bounds differ from the job's."""
+
+    step: Step
+    rebound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job that waits to be claimed, or (`step` NOTHING) one that is complete already."""
+
+    job: Job
+    step: Step
+
+
+def decide(job: Job | None, new: NewJob, *, holder_lives: bool) -> Decision:
+    """What the command means, given the job that the same command made before."""
+    if job is None:
+        return Decision(Step.SUBMIT)
+    changed = sorted(key for key in new.fixed if job.spec.get(key) != new.spec.get(key))
+    if changed:
+        raise SpecChanged(
+            f"job {job.short_id} was started with another {' and '.join(changed)}. "
+            "Repeat the command as it was, or start a new job with --fresh."
+        )
+    bounds = (job.limits, job.pace, job.checkpoints, dict(job.spec))
+    rebound = bounds != (new.limits, new.pace, new.checkpoints, dict(new.spec))
+    match job.status:
+        case Status.PENDING:
+            return Decision(Step.CLAIM, rebound)
+        case Status.IN_PROGRESS:
+            return Decision(Step.HELD if holder_lives else Step.RECOVER, rebound)
+        case Status.PAUSED | Status.TIMEOUT | Status.FAILED:
+            return Decision(Step.RESUME, rebound)
+        case Status.COMPLETED:
+            return Decision(Step.EXTEND, rebound=True) if _raised(job, new.limits) else Decision(Step.NOTHING)
+        case Status.CANCELLED:
+            raise UsageError(
+                f"job {job.short_id} was cancelled. Start it from nothing with `holdfast restart {job.short_id}`, "
+                "or make a new job with --fresh."
+            )
+
+
+def _raised(job: Job, new: Limits) -> bool:
+    """Whether the new limits let a finished job go on: one of them was raised, and none of the others is in the way."""
+    old = job.limits
+    deeper = old.max_depth is not None and (new.max_depth is None or new.max_depth > old.max_depth)
+    if not deeper and not job.counters.queued:
+        return False
+    pages = new.max_pages is None or new.max_pages > job.counters.done
+    size = new.max_bytes is None or new.max_bytes > job.counters.bytes
+    return pages and size
+
+
+async def start(
+    tools: Tools,
+    new: NewJob,
+    *,
+    fresh: bool = False,
+    wait: bool = False,
+    random: Callable[[int], bytes],
+    on_wait: Callable[[Heartbeat], None],
+) -> Started:
+    """Do what the command means. UsageError, SpecChanged or JobHeld where it can't be done."""
+    now = tools.clock.wall()
+    job = None if fresh else await tools.jobs.by_identity(new.identity)
+    if job is not None:
+        await tools.jobs.finish_change(job.id)
+        job = await free(tools, job, new, wait=wait, on_wait=on_wait)
+    decision = decide(job, new, holder_lives=False)
+    if job is None:
+        submit = tools.jobs.submit_fresh if fresh else tools.jobs.submit
+        public_id = uuid7(int(now * 1000), random(10))
+        seeds = tools.pipeline.seeds(new.spec, new.limits)
+        return Started(await submit(new, seeds, public_id=public_id, phase=QUEUED, now=now), Step.SUBMIT)
+    if decision.step is Step.NOTHING:
+        return Started(job, Step.NOTHING)
+    if decision.rebound:
+        await tools.jobs.change(
+            job.id, limits=new.limits, pace=new.pace, checkpoints=new.checkpoints, spec=new.spec
+        )
+    if decision.step is Step.RESUME:
+        await tools.jobs.resume(job.id, now=now)
+    elif decision.step is Step.EXTEND:
+        await tools.jobs.extend(job.id, now=now)
+    return Started(await tools.ledger.job(job.id), decision.step)
+
+
+async def free(
+    tools: Tools, job: Job, new: NewJob | None, *, wait: bool, on_wait: Callable[[Heartbeat], None]
+) -> Job:
+    """The job with no claim on it: a dead holder's is taken back at once, a living one's is waited for or refused."""
+    watchdog = Watchdog(tools.ledger, tools.workers, tools.clock, tools.times)
+    told = False
+    while (holder := await tools.jobs.holder(job.id)) is not None:
+        if new is not None:
+            decide(job, new, holder_lives=True)
+        if tools.workers.lives(holder.worker_id) is False:
+            await tools.ledger.recover(
+                holder, why="its worker died", stalled=False, rules=None, now=tools.clock.wall()
+            )
+        elif not wait:
+            raise JobHeld(
+                f"job {job.short_id} is being worked on by {_named(holder)}. "
+                f"See it with `holdfast watch {job.short_id}`, or wait for it with --wait."
+            )
+        else:
+            if not told:
+                on_wait(holder)
+                told = True
+            await watchdog.sweep()
+            await asyncio.sleep(tools.times.poll_s)
+    return await tools.ledger.job(job.id)
+
+
+def _named(holder: Heartbeat) -> str:
+    machine, pid, _ = holder.worker_id.split("/", 2)
+    return f"process {pid} on {machine}"

@@ -1,0 +1,31 @@
+"""What the engine is handed to run a job with: every port it uses, wired by bootstrap."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.domain.lease import LeaseTimes
+from holdfast.ports.clock import Clock
+from holdfast.ports.jobs import Jobs
+from holdfast.ports.ledger import Ledger
+from holdfast.ports.pipeline import Handler, Pipeline, PipelineRun
+from holdfast.ports.segments import Segments
+from holdfast.ports.workers import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The ports, and the numbers that are settings."""
+
+    jobs: Jobs
+    ledger: Ledger
+    segments: Segments
+    workers: Workers
+    clock: Clock
+    pipeline: Pipeline
+    open_handler: Callable[[PipelineRun], Handler]
+    another_ledger: Callable[[], Ledger]
+    """A ledger with a connection of its own, for the keeper's thread."""
+    times: LeaseTimes
+    min_free_bytes: int
+    unsynced_bytes: int = 64 * 1024 * 1024
+    """After so many appended bytes the segment is fsynced, which bounds what opening has to read back."""

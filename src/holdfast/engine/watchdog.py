@@ -1,0 +1,65 @@
+"""Takes back what nobody holds any more: expired leases, stuck runners, workers whose lock has come free.
+
+Judged by this watchdog's own monotonic clock while the database answers; wall clocks are never compared.
+"""
+
+import logging
+
+from holdfast.domain.lease import Heartbeat, LeaseTimes, Sighting, expired, sight, stalled_for
+from holdfast.domain.recovery import Recovery
+from holdfast.ports.clock import Clock
+from holdfast.ports.ledger import Ledger
+from holdfast.ports.workers import Workers
+
+log = logging.getLogger(__name__)
+
+
+class Watchdog:
+    """Sees heartbeats again and again; what looks the same for too long is taken back."""
+
+    def __init__(self, ledger: Ledger, workers: Workers, clock: Clock, times: LeaseTimes) -> None:
+        self._ledger = ledger
+        self._workers = workers
+        self._clock = clock
+        self._times = times
+        self._seen: dict[int, Sighting] = {}
+        self._looked_at: float | None = None
+
+    async def sweep(self) -> None:
+        """Look once at every claimed chunk of the home. Recovering one twice is harmless: the epoch decides."""
+        heartbeats = await self._ledger.heartbeats()
+        now = self._clock.monotonic()
+        if self._looked_at is not None and now - self._looked_at > max(
+            self._times.expire_s, 3 * self._times.sweep_s
+        ):
+            # The database did not answer, or this machine slept: nobody could renew, so every period starts anew.
+            self._seen.clear()
+        self._looked_at = now
+        self._seen = {
+            heartbeat.chunk_id: sight(self._seen.get(heartbeat.chunk_id), heartbeat, now)
+            for heartbeat in heartbeats
+        }
+        for heartbeat in heartbeats:
+            await self._judge(heartbeat, self._seen[heartbeat.chunk_id], now)
+
+    async def _judge(self, heartbeat: Heartbeat, sighting: Sighting, now: float) -> None:
+        stalled = stalled_for(sighting, now, self._clock.wall()) >= self._times.stall_s
+        if self._workers.lives(heartbeat.worker_id) is False:
+            why = "its worker died"
+        elif expired(sighting, self._times, now):
+            why = "its lease expired"
+        elif stalled:
+            why = "no progress"
+        else:
+            return
+        rules = Recovery(self._times.max_retries, self._times.max_stalls)
+        status = await self._ledger.recover(
+            heartbeat, why=why, stalled=stalled, rules=rules, now=self._clock.wall()
+        )
+        if status is not None:
+            log.warning("took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status)
+
+    async def wait_out(self, job_id: int) -> bool:
+        """One look at one job for a person who waits for it: True once nobody holds it."""
+        await self.sweep()
+        return all(heartbeat.job_id != job_id for heartbeat in await self._ledger.heartbeats())

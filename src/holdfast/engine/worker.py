@@ -1,0 +1,395 @@
+"""The loop: take an item, handle it, keep its outcome, commit when a checkpoint is due.
+
+Three kinds of coroutine share one frontier and one batch: runners handle items, the feeder fills the frontier,
+the committer writes. Any of them may say how the claim ends; then what is in flight is drained and committed.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from holdfast.domain.checkpoint import CheckpointReason
+from holdfast.domain.commit import Committed, Ending
+from holdfast.domain.errors import LeaseLost
+from holdfast.domain.item import Failed, Handled, Item, Outcome, RetryAt
+from holdfast.domain.job import NO_START_PAGE
+from holdfast.domain.lease import Claim
+from holdfast.domain.states import Action
+from holdfast.engine.batch import Batch, Notes
+from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT, Budget
+from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
+from holdfast.engine.pulse import Gate, Pulse
+from holdfast.engine.rejudge import rejudge
+from holdfast.engine.tools import Tools
+from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.pipeline import Handler, HostPace
+
+log = logging.getLogger(__name__)
+
+POISON = "poison"
+"""Why an item failed that two workers in a row died on."""
+
+DEADLY = 2
+"""So many deaths in a row, and the item is quarantined."""
+
+MAX_DUE = 256
+"""Items brought back at a time whose due time has come, or whose links are judged again."""
+
+_REASONS = {
+    Action.COMPLETE: CheckpointReason.FINISH,
+    Action.FAIL: CheckpointReason.FINISH,
+    Action.PAUSE: CheckpointReason.PAUSE,
+    Action.TIME_OUT: CheckpointReason.TIMEOUT,
+    Action.RELEASE: CheckpointReason.SHUTDOWN,
+}
+
+
+class Worker:
+    """Works on one claim until it ends."""
+
+    def __init__(self, tools: Tools, claim: Claim, handler: Handler, batch: Batch) -> None:
+        self._tools = tools
+        self._job = claim.job
+        self._claim = claim
+        self._handler = handler
+        self._batch = batch
+        self._frontier = Frontier()
+        self._budget = Budget(claim.job.limits, claim.job.counters)
+        self._counters = claim.job.counters
+        self._cursor = claim.cursor
+        self._cautious_left = claim.cautious_left
+        self._in_hand: set[int] = set()
+        self._touched: set[int] = set()
+        self._gate = Gate()
+        self._feed = Pulse()
+        self._due = Pulse()
+        self._committing = False
+        self._meetings: set[asyncio.Task[None]] = set()
+        self._phases: deque[str] = deque()
+        self._due_at: float | None = None
+        self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self.waiting_until: float | None = None
+        """Read by the keeper: the wall-clock time before which there is nothing to do."""
+
+    def end(self, action: Action, reason: str | None = None) -> None:
+        """Stop taking, drain, commit, and end the claim like this. The first to say so decides."""
+        if not self._ending.done():
+            self._ending.set_result(Ending(action, reason))
+            self._gate.let_all()
+
+    def lose(self, lost: LeaseLost) -> None:
+        """The lease is gone: drop everything in memory and stop."""
+        if not self._ending.done():
+            self._ending.set_exception(lost)
+            self._gate.let_all()
+
+    async def work(self) -> Ending:
+        """Until the claim ends; gives how it ended, committed. Raises LeaseLost and the storage errors."""
+        self._set_deadline()
+        if (spent := self._budget.spent()) is not None:
+            self.end(Action.COMPLETE, spent)
+        runners = [asyncio.create_task(self._run()) for _ in range(self._job.pace.concurrency)]
+        others = [asyncio.create_task(self._fill()), asyncio.create_task(self._write())]
+        try:
+            await self._until_ending(runners + others)
+            await self._drain(runners)
+        finally:
+            tasks = [*runners, *others, *self._meetings]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return await self._finish(self._ending.result())
+
+    # -- runners: item -> outcome
+
+    async def _run(self) -> None:
+        while (item := await self._next()) is not None:
+            try:
+                outcome = await self._handle(item)
+            except asyncio.CancelledError:
+                self._give_back(item)
+                raise
+            self._keep(item, outcome)
+
+    async def _next(self) -> Item | None:
+        while not self._ending.done():
+            item = self._take()
+            if item is not None:
+                if self._cautious_left:
+                    await self._tools.ledger.mark(self._batch.lease, item.id)
+                return item
+            self._feed.ring()
+            await self._gate.wait()
+        return None
+
+    def _take(self) -> Item | None:
+        """An item, if what is taken and not committed stays within a checkpoint plus the concurrency."""
+        hands = 1 if self._cautious_left else self._job.checkpoints.items + self._job.pace.concurrency
+        if len(self._in_hand) >= hands or not self._budget.reserve():
+            return None
+        item = self._frontier.next(self._tools.clock.monotonic())
+        if item is None:
+            self._budget.settle(None)
+            return None
+        self._in_hand.add(item.id)
+        return item
+
+    async def _handle(self, item: Item) -> Outcome:
+        reached(FaultPoint.HANDLING, item)
+        try:
+            if item.rejudge:
+                return await rejudge(self._tools, self._job, self._cursor, item)
+            return await self._handler.handle(item)
+        except Exception:
+            # Our own mistake on one page must not cost the other pages; the traceback goes to the log.
+            log.exception("handling %s failed", item.url)
+            return Failed("internal_error")
+
+    def _keep(self, item: Item, outcome: Outcome) -> None:
+        self._frontier.finished(item)
+        if not self._budget.settle(outcome):
+            self._drop(item)
+        else:
+            if isinstance(outcome, RetryAt) and outcome.host_due_at is not None:
+                wait = min(outcome.host_due_at - self._tools.clock.wall(), DUE_CAP_S)
+                self._frontier.hold_host(item.host_id, self._tools.clock.monotonic() + wait)
+            if isinstance(outcome, RetryAt):
+                self._due_at = min(outcome.due_at, self._due_at or outcome.due_at)
+            self._touched.add(item.host_id)
+            self._batch.add(Handled(item, outcome))
+            if len(self._batch) >= self._checkpoint_items or len(self._in_hand) == len(self._batch):
+                self._due.ring()
+        spent = self._budget.spent()
+        if spent is not None:
+            self.end(Action.COMPLETE, spent)
+        self._feed.ring()
+        self._gate.let_one()
+
+    def _give_back(self, item: Item) -> None:
+        """Not handled to its end: it is still pending in the ledger, as if it had never been taken."""
+        self._frontier.finished(item)
+        self._budget.settle(None)
+        self._drop(item)
+
+    def _drop(self, item: Item) -> None:
+        self._in_hand.discard(item.id)
+        self._frontier.release(item)
+
+    # -- the committer: outcomes -> ledger
+
+    @property
+    def _checkpoint_items(self) -> int:
+        return 1 if self._cautious_left else self._job.checkpoints.items
+
+    async def _write(self) -> None:
+        policy = self._job.checkpoints
+        while True:
+            reason = policy.due(len(self._batch), self._batch.since_last_s) or self._due_anyway()
+            if reason is None:
+                left = policy.seconds - self._batch.since_last_s if len(self._batch) else None
+                await self._due.heard(left)
+                continue
+            await self._commit(reason)
+
+    def _due_anyway(self) -> CheckpointReason | None:
+        """What waits is committed early if it is all that we have, or if the next item may be our last."""
+        if not len(self._batch):
+            return None
+        if self._cautious_left:
+            return CheckpointReason.CAUTION
+        if len(self._in_hand) == len(self._batch) and self._frontier.barren:
+            return CheckpointReason.IDLE
+        return None
+
+    async def _commit(
+        self, reason: CheckpointReason, ending: Ending | None = None, phase: str | None = None
+    ) -> Committed:
+        if self._tools.segments.free_bytes() < self._tools.min_free_bytes:
+            self.end(Action.PAUSE, "disk")
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        touched, self._touched = self._touched, set()
+        self._cautious_left = max(0, self._cautious_left - min(len(self._batch), self._checkpoint_items))
+        cursor = self._handler.cursor
+        self._cursor = cursor or self._cursor
+        notes = Notes(
+            reason=reason,
+            host_due=self._frontier.due_times(now=now, wall=wall, since=touched),
+            cursor=cursor,
+            cautious_left=self._cautious_left,
+            phase=phase,
+            ending=ending,
+        )
+        self._committing = True
+        try:
+            handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
+        finally:
+            self._committing = False
+        for entry in handled:
+            self._drop(entry.item)
+        self._counters = committed.counters
+        self._frontier.welcome(committed.hosts, now=now, wall=wall)
+        if committed.desired == "pause":
+            self.end(Action.PAUSE, "user")
+        self._feed.ring()
+        self._gate.let_all()
+        return committed
+
+    # -- the feeder: ledger -> frontier
+
+    async def _fill(self) -> None:
+        await self._begin()
+        while not self._ending.done():
+            self._meet_strangers()
+            if self._due_at is not None and self._due_at <= self._tools.clock.wall():
+                await self._fill_due()
+            elif (lane := self._frontier.thirsty()) is not None:
+                await self._fill_lane(lane)
+            elif not await self._look_further():
+                await self._rest()
+
+    async def _begin(self) -> None:
+        """Enter the first phase if the job is new, and pick up what the last claim left."""
+        phases = self._handler.phases
+        if self._job.phase not in phases:
+            await self._commit(CheckpointReason.PHASE, phase=phases[0])
+        self._phases = deque(phases[phases.index(self._job.phase) + 1 :] if self._job.phase in phases else phases[1:])
+        self._due_at = await self._tools.ledger.next_due(self._batch.lease, now=0.0)
+        await self._suspect()
+        await self._more_hosts()
+
+    async def _suspect(self) -> None:
+        """The item that earlier claims died on: quarantined after two deaths, else handled first, alone."""
+        claim = self._claim
+        if claim.marked is None or not claim.cautious_left:
+            return
+        if claim.marked_deaths >= DEADLY:
+            log.warning("quarantined after %d deaths: %s", claim.marked_deaths, claim.marked.url)
+            self._batch.add(Handled(claim.marked, Failed(POISON)))
+            await self._commit(CheckpointReason.CAUTION)
+        else:
+            self._frontier.put(claim.marked, now=self._tools.clock.monotonic())
+
+    async def _fill_lane(self, lane: Lane) -> None:
+        share = self._frontier.share
+        self._frontier.filling()
+        items = await self._tools.ledger.take(self._batch.lease, lane.host_id, limit=share, taken=lane.held)
+        self._frontier.fill(lane, items, asked=share)
+        self._gate.let_all()
+
+    async def _fill_due(self) -> None:
+        wall = self._tools.clock.wall()
+        held = self._frontier.held()
+        due = await self._tools.ledger.take_due(
+            self._batch.lease, now=wall, latest=wall + DUE_CAP_S, limit=MAX_DUE, taken=held
+        )
+        for item in due:
+            self._frontier.put(item, now=self._tools.clock.monotonic())
+        full = len(due) == MAX_DUE
+        self._due_at = wall + 1.0 if full else await self._tools.ledger.next_due(self._batch.lease, now=wall)
+        self._gate.let_all()
+
+    async def _look_further(self) -> bool:
+        """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
+        if self._frontier.crowded and self._frontier.room:
+            return await self._more_hosts()
+        if not self._frontier.empty or self._in_hand or len(self._batch) or self._committing:
+            return False
+        rejudged = await self._tools.ledger.take_rejudged(self._batch.lease, limit=MAX_DUE, taken=[])
+        for item in rejudged:
+            self._frontier.put_first(item)
+        if rejudged:
+            self._gate.let_all()
+            return False
+        if await self._more_hosts():
+            return True
+        if self._due_at is None:
+            await self._next_phase()
+        return False
+
+    async def _more_hosts(self) -> bool:
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        hosts = await self._tools.ledger.queued_hosts(self._batch.lease, after=0, limit=2 * MAX_HOSTS)
+        fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
+        self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
+        self._frontier.welcome(fresh, now=now, wall=wall)
+        return bool(fresh)
+
+    async def _next_phase(self) -> None:
+        if self._phases:
+            await self._commit(CheckpointReason.PHASE, phase=self._phases.popleft())
+        elif self._counters.done:
+            self.end(Action.COMPLETE)
+        else:
+            self.end(Action.FAIL, NO_START_PAGE)
+
+    def _meet_strangers(self) -> None:
+        """Learn new hosts' rules, a few at once; their items wait meanwhile."""
+        free = self._job.pace.concurrency - len(self._meetings)
+        for lane in self._frontier.strangers()[: max(0, free)]:
+            lane.meeting = True
+            task = asyncio.create_task(self._meet(lane))
+            self._meetings.add(task)
+            task.add_done_callback(self._meetings.discard)
+
+    async def _meet(self, lane: Lane) -> None:
+        try:
+            lane.pace = await self._handler.meet(lane.name)
+        except Exception:
+            log.exception("learning the rules of %s failed", lane.name)
+            lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
+        lane.meeting = False
+        self._feed.ring()
+        self._gate.let_all()
+
+    async def _rest(self) -> None:
+        """Until something changes, the next host may be asked, or an item is due."""
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        waits = []
+        if (wake := self._frontier.wake_at()) is not None:
+            waits.append(wake - now)
+        if self._due_at is not None:
+            waits.append(self._due_at - wall)
+        pause = min(60.0, max(0.001, min(waits))) if waits else None
+        idle = not self._in_hand and not self._meetings
+        self.waiting_until = wall + min(waits) if idle and waits else None
+        await self._feed.heard(pause)
+        self.waiting_until = None
+        self._gate.let_all()
+
+    # -- the end of a claim
+
+    def _set_deadline(self) -> None:
+        limit = self._job.limits.time_limit_s
+        if limit is None:
+            return
+        left = limit - (self._job.active_s - self._job.granted_s)
+        asyncio.get_running_loop().call_later(max(0.0, left), self.end, Action.TIME_OUT, "time limit")
+
+    async def _until_ending(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Until somebody says how the claim ends, or one of the coroutines fails."""
+        watched: set[asyncio.Future[Any]] = {self._ending, *tasks}
+        done, _ = await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+        await asyncio.wait({self._ending})
+        self._ending.result()
+
+    async def _drain(self, runners: list[asyncio.Task[None]]) -> None:
+        """Let what is in flight come to its end, for a while."""
+        done, _ = await asyncio.wait(runners, timeout=self._tools.times.drain_s)
+        for task in done:
+            task.result()
+
+    async def _finish(self, ending: Ending) -> Ending:
+        """Everything that was handled is committed; the last commit, without items, ends the claim."""
+        reason = _REASONS[ending.action]
+        if ending.reason in {PAGE_LIMIT, BYTE_LIMIT}:
+            reason = CheckpointReason.LIMIT
+        elif ending.reason == "disk":
+            reason = CheckpointReason.DISK
+        while len(self._batch):
+            await self._commit(reason)
+        await self._batch.sync()
+        await self._commit(reason, ending, phase="completed" if ending.action is Action.COMPLETE else None)
+        return ending

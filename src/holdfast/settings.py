@@ -1,0 +1,119 @@
+"""The only reader of the environment: what a person sets for every command, as small frozen groups.
+
+Each setting is a variable HOLDFAST_<NAME>; docs/reference/settings.md lists them. A value that can't be read is an
+error that names the variable, never a default taken in silence.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from holdfast.domain.errors import UsageError
+from holdfast.domain.lease import LeaseTimes
+
+T = TypeVar("T")
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSettings:
+    """What may be used of the disk, and how."""
+
+    min_free_bytes: int = 500 * MIB
+    segment_bytes: int = 256 * MIB
+    unsynced_bytes: int = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """When a fetch is given up."""
+
+    connect_s: float = 10.0
+    total_s: float = 120.0
+    body_bytes: int = 32 * MIB
+    max_tries: int = 4
+    retry_base_s: float = 2.0
+    retry_cap_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it."""
+
+    home: Path = Path(".holdfast")
+    times: LeaseTimes = field(default_factory=LeaseTimes)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+    fetch: FetchSettings = field(default_factory=FetchSettings)
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """Settings from the environment."""
+    env = os.environ if environment is None else environment
+
+    def read(name: str, convert: Callable[[str], T], default: T) -> T:
+        text = env.get(f"HOLDFAST_{name}")
+        if text is None or not text.strip():
+            return default
+        try:
+            return convert(text.strip())
+        except ValueError:
+            raise UsageError(f"HOLDFAST_{name}={text!r} can't be read; it takes {_TAKES[convert]}") from None
+
+    times, storage, fetch = LeaseTimes(), StorageSettings(), FetchSettings()
+    return Settings(
+        home=read("HOME", Path, Path(".holdfast")),
+        times=LeaseTimes(
+            renew_s=read("RENEW_S", _seconds, times.renew_s),
+            expire_s=read("EXPIRE_S", _seconds, times.expire_s),
+            stall_s=read("STALL_S", _seconds, times.stall_s),
+            stale_s=read("STALE_S", _seconds, times.stale_s),
+            poll_s=read("POLL_S", _seconds, times.poll_s),
+            drain_s=read("DRAIN_S", _seconds, times.drain_s),
+            sweep_s=read("SWEEP_S", _seconds, times.sweep_s),
+            max_retries=read("MAX_RETRIES", _count, times.max_retries),
+        ),
+        storage=StorageSettings(
+            min_free_bytes=read("MIN_FREE_MB", _megabytes, storage.min_free_bytes),
+            segment_bytes=read("SEGMENT_MB", _megabytes, storage.segment_bytes),
+            unsynced_bytes=read("UNSYNCED_MB", _megabytes, storage.unsynced_bytes),
+        ),
+        fetch=FetchSettings(
+            connect_s=read("CONNECT_S", _seconds, fetch.connect_s),
+            total_s=read("FETCH_S", _seconds, fetch.total_s),
+            body_bytes=read("BODY_MB", _megabytes, fetch.body_bytes),
+            max_tries=read("MAX_TRIES", _count, fetch.max_tries),
+            retry_base_s=read("RETRY_BASE_S", _seconds, fetch.retry_base_s),
+            retry_cap_s=read("RETRY_CAP_S", _seconds, fetch.retry_cap_s),
+        ),
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _megabytes(text: str) -> int:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return int(value * MIB)
+
+
+_TAKES: Mapping[Callable[[str], object], str] = {
+    _seconds: "seconds above 0, such as 0.5",
+    _count: "a whole number from 0 on",
+    _megabytes: "megabytes from 0 on, such as 256",
+    Path: "a path",
+}
