@@ -64,7 +64,7 @@ def decode(payload: bytes, applied: list[str], cap: int, *, framed: bool) -> byt
         except _TooLong:
             raise FetchFailed("bomb", f"{name} gives more than {cap} bytes", transient=False) from None
         except _Torn as torn:
-            if not framed:
+            if not framed or not torn.body:
                 raise FetchFailed("truncated", f"the {name} stream stops midway", transient=True) from None
             body = torn.body
         except _Undecodable as error:
@@ -88,7 +88,7 @@ def _inflate(data: bytes, wbits: int, cap: int) -> tuple[bytes, bytes]:
     if len(body) > cap:
         raise _TooLong
     if not stream.eof:
-        return _whole([body], finished=False), b""
+        return _whole(data, [body], finished=False), b""
     return body, stream.unused_data
 
 
@@ -128,7 +128,7 @@ def _unbrotli(data: bytes, cap: int) -> bytes:
             piece = stream.process(b"", output_buffer_limit=cap + 1 - size)
     except brotli.error as error:
         raise _Undecodable(str(error)) from None
-    return _whole(pieces, finished=stream.is_finished())
+    return _whole(data, pieces, finished=stream.is_finished())
 
 
 def _unzstd(data: bytes, cap: int) -> bytes:
@@ -158,16 +158,16 @@ def _zstd_frame(data: bytes, cap: int) -> tuple[bytes, bytes]:
             raise _TooLong
         if stream.eof:
             return b"".join(pieces), stream.unused_data + data[start + _ZSTD_PIECE :]
-    return _whole(pieces, finished=stream.eof), b""
+    return _whole(data, pieces, finished=stream.eof), b""
 
 
-def _whole(pieces: list[bytes], *, finished: bool) -> bytes:
+def _whole(data: bytes, pieces: list[bytes], *, finished: bool) -> bytes:
     body = b"".join(pieces)
     if finished:
         return body
-    if not body:
-        raise _Undecodable("nothing in it")
-    raise _Torn(body)
+    if body or data.startswith((_GZIP_MAGIC, _ZSTD_MAGIC)):
+        raise _Torn(body)
+    raise _Undecodable("nothing in it")
 
 
 _DECODERS: Final[dict[str, Callable[[bytes, int], bytes]]] = {

@@ -14,6 +14,7 @@ from holdfast.web.reasons import failure
 from holdfast.web.transfer import FetchLimits, Transfer, trusted_roots
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_MOST_HOSTS: Final = 10_000
 
 
 class CurlFetcher:
@@ -44,6 +45,7 @@ class CurlFetcher:
         self._own_lines = request_lines(merge(self._own, ()))
         self._reactor: Reactor | None = None
         self._idle: list[Transfer] = []
+        self._old_fashioned: set[str] = set()
         self._closed = False
 
     async def fetch(self, request: Request) -> Response:
@@ -73,7 +75,8 @@ class CurlFetcher:
     async def _exchange(
         self, reactor: Reactor, transfer: Transfer, request: Request, where: Place, lines: list[bytes]
     ) -> Response:
-        transfer.ask(request.url, where.target, lines, request.max_bytes)
+        fresh = where.host in self._old_fashioned
+        transfer.ask(request.url, where.target, lines, request.max_bytes, fresh=fresh)
         fetched_at, started = self._clock.wall(), self._clock.monotonic()
         try:
             code, message = await reactor.start(transfer.easy)
@@ -82,8 +85,11 @@ class CurlFetcher:
             raise
         elapsed_s = self._clock.monotonic() - started
         if code:
-            raise failure(transfer.broken(code, message), self._limits.total_s)
+            broken = transfer.broken(code, message)
+            raise failure(broken, total_s=self._limits.total_s, header_bytes=self._limits.header_bytes)
         head = self._head(transfer)
+        if head.http_version == "HTTP/1.0":
+            self._remember_old_fashioned(where.host)
         payload = transfer.payload
         if len(payload) > transfer.cap:
             raise FetchFailed("too_large", f"more than {transfer.cap} bytes", transient=False)
@@ -100,6 +106,12 @@ class CurlFetcher:
             fetched_at=fetched_at,
             elapsed_s=elapsed_s,
         )
+
+    def _remember_old_fashioned(self, host: str) -> None:
+        """Never ask twice on one connection there: curl would ask in HTTP/1.0, and we say that we didn't."""
+        if len(self._old_fashioned) >= _MOST_HOSTS:
+            self._old_fashioned.clear()
+        self._old_fashioned.add(host)
 
     def _head(self, transfer: Transfer) -> Head:
         raw = transfer.head

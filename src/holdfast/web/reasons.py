@@ -75,23 +75,27 @@ _BY_ERRNO: Final[dict[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """How far a transfer came before libcurl gave it up. Times are seconds from its start, 0 for never."""
+    """How far a transfer came before libcurl gave it up."""
 
     code: int
     message: str
-    os_errno: int
-    resolved_s: float
-    ready_s: float
-    """When the connection was ready to send the request on."""
-    ended_s: float
+    os_errno: int = 0
+    resolved_s: float = 0.0
+    """When the name had an address, in seconds from the start; 0 for never."""
+    ended_s: float = 0.0
+    sent_bytes: int = 0
+    """Of the request; none until the connection is ready for it."""
+    head_bytes: int = 0
 
 
-def failure(broken: Broken, total_s: float) -> FetchFailed:
+def failure(broken: Broken, *, total_s: float, header_bytes: int) -> FetchFailed:
     """Libcurl's error in our words."""
     if broken.code == pycurl.E_OPERATION_TIMEDOUT:
         return FetchFailed(_timed_out(broken, total_s), broken.message, transient=True)
     if broken.code == pycurl.E_COULDNT_CONNECT:
         return FetchFailed(_BY_ERRNO.get(broken.os_errno, "unreachable"), broken.message, transient=True)
+    if broken.code == pycurl.E_RECV_ERROR and broken.head_bytes > header_bytes:
+        return FetchFailed("header_too_large", broken.message, transient=False)  # curl has a limit of its own
     reason, transient = _BY_CODE.get(broken.code, ("internal", True))
     detail = broken.message or f"curl error {broken.code}"
     if reason == "internal":
@@ -103,6 +107,6 @@ def _timed_out(broken: Broken, total_s: float) -> str:
     """Which of the clocks ran out: told by how far the transfer came, not by the wording of a message."""
     if not broken.resolved_s:
         return "dns"
-    if not broken.ready_s:
+    if not broken.sent_bytes:
         return "connect_timeout"
     return "timeout" if broken.ended_s >= total_s else "slow"

@@ -51,7 +51,7 @@ class Transfer:
         self._head: list[bytes] = []
         self._pieces: list[bytes] = []
         self._lines = lines
-        self._own_lines = lines
+        self._fresh = False
         self._own_cap = self._cap = limits.body_bytes
         self._set_constants(limits, ca_file)
 
@@ -82,14 +82,17 @@ class Transfer:
         option(pycurl.SSL_VERIFYHOST, 2)
         option(pycurl.CAINFO, ca_file)
 
-    def ask(self, url: str, target: str, lines: list[bytes], cap: int | None) -> None:
-        """What differs from the request before."""
+    def ask(self, url: str, target: str, lines: list[bytes], cap: int | None, *, fresh: bool) -> None:
+        """What differs from the request before. `fresh`: over a connection of its own."""
         easy = self.easy
         easy.setopt(pycurl.URL, url)
         easy.setopt(pycurl.REQUEST_TARGET, target)  # as it stands, whatever curl thinks of it
         if lines is not self._lines:
             easy.setopt(pycurl.HTTPHEADER, lines)
             self._lines = lines
+        if fresh != self._fresh:
+            easy.setopt(pycurl.FRESH_CONNECT, int(fresh))
+            self._fresh = fresh
         cap = self._own_cap if cap is None else min(cap, self._own_cap)
         if cap != self._cap:
             # 0 would mean no limit at all; what this lets through is caught when the body is whole.
@@ -125,8 +128,9 @@ class Transfer:
             message,
             int(known(pycurl.OS_ERRNO)),
             float(known(pycurl.NAMELOOKUP_TIME)),
-            float(known(pycurl.PRETRANSFER_TIME)),
             float(known(pycurl.TOTAL_TIME)),
+            int(known(pycurl.REQUEST_SIZE)),
+            int(known(pycurl.HEADER_SIZE)),
         )
 
     def forget(self) -> None:

@@ -147,13 +147,13 @@ def _http_head(response: Response) -> bytes:
             f"{_renamed(name, value, response)}: {value}" if name[:1] in "tTcC" else f"{name}: {value}"
         )
     head = "\r\n".join(lines)
-    if head.count("\n") != len(response.headers):  # a line break in a value would make two of one
+    if head.count("\n") != len(response.headers):  # a line break inside a value
         head = "\r\n".join(" ".join(line.splitlines()) for line in lines)
     return head.encode("latin-1", "replace") + b"\r\n\r\n"
 
 
 def _renamed(name: str, value: str, response: Response) -> str:
-    """A payload without its chunks is not chunked any more, and may not have the length that was announced."""
+    """A payload without its chunks isn't chunked any more, and may not have the length that was told."""
     folded = name.lower()
     if folded == "transfer-encoding":
         return _RENAMED + name

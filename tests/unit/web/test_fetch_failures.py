@@ -1,0 +1,240 @@
+"""Each way in which a fetch fails has a reason of its own."""
+
+import errno
+import gzip
+import socket
+
+import pytest
+from tests.unit.web.fetching import IMPATIENT, failure, fetch
+from tests.unit.web.rawserver import RawServer, ok, reset
+
+from holdfast.ports.fetcher import FetchFailed
+from holdfast.web.reasons import Broken
+from holdfast.web.reasons import failure as reason_of
+from holdfast.web.transfer import FetchLimits
+
+
+def told(error: FetchFailed) -> tuple[str, bool]:
+    return error.reason, error.transient
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "h",
+        "//h/",
+        "http://",
+        "http:///a",
+        "http://u:p@h/",
+        "ftp://h/",
+        "gopher://h/",
+        "file:///etc/passwd",
+        "http://h/a b",
+        "http://h/\r\nX: y",
+        "http://h/ä",
+        "http://h/\0",
+        "http://h/\x7f",
+    ],
+)
+def test_bad_url(url):
+    assert told(failure(url)) == ("bad_url", False)
+
+
+def test_dns():
+    assert told(failure("http://no-such-host.invalid/", limits=IMPATIENT)) == ("dns", True)
+
+
+def test_connect_refused():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        assert told(failure(f"http://127.0.0.1:{taken.getsockname()[1]}/")) == ("connect_refused", True)
+
+
+def test_connect_timeout():
+    # A TLS handshake that never comes counts as connecting.
+    def silent(_request, _connection):
+        raise AssertionError("no request can come")
+
+    with RawServer(silent) as server:
+        url = server.url.replace("http:", "https:")
+        assert told(failure(url, limits=FetchLimits(connect_s=0.3))) == ("connect_timeout", True)
+
+
+def test_timeout():
+    def drip(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+        connection.recv(1)
+
+    with RawServer(drip) as server:
+        limits = FetchLimits(total_s=0.4, slow_s=30)
+        assert told(failure(server.url, limits=limits)) == ("timeout", True)
+
+
+def test_slow():
+    def drip(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+        connection.recv(1)
+
+    with RawServer(drip) as server:
+        limits = FetchLimits(total_s=60, slow_s=1)
+        assert told(failure(server.url, limits=limits)) == ("slow", True)
+
+
+def test_reset():
+    with RawServer(lambda _r, connection: reset(connection)) as server:
+        assert told(failure(server.url)) == ("reset", True)
+
+
+def test_reset_within_the_body():
+    def answer(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+        connection.recv(0)
+        reset(connection)
+
+    with RawServer(answer) as server:
+        error = failure(server.url)
+    assert error.transient
+    assert error.reason in {"reset", "truncated"}  # whichever the client's kernel tells first
+
+
+def test_closed_without_an_answer():
+    with RawServer(lambda _r, _c: None) as server:
+        assert told(failure(server.url)) == ("reset", True)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc",
+    ],
+)
+def test_truncated(sent):
+    with RawServer(lambda _r, connection: connection.sendall(sent)) as server:
+        assert told(failure(server.url)) == ("truncated", True)
+
+
+def test_truncated_within_a_compressed_body_that_has_no_length():
+    sent = b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(range(256)) * 100)[:-20]
+    with RawServer(lambda _r, connection: connection.sendall(sent)) as server:
+        assert told(failure(server.url)) == ("truncated", True)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"just some text that goes on and on",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+def test_protocol(sent):
+    with RawServer(lambda _r, connection: connection.sendall(sent)) as server:
+        error = failure(server.url)
+    assert error.reason in {"protocol", "reset"}
+
+
+def test_too_large_by_its_own_word():
+    with RawServer(
+        lambda _r, c: c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")
+    ) as server:
+        assert told(failure(server.url)) == ("too_large", False)
+
+
+def test_too_large_is_noticed_while_streaming():
+    sent = 0
+
+    def endless(_request, connection):
+        nonlocal sent
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            connection.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            sent += 65536
+
+    with RawServer(endless) as server:
+        error = failure(server.url, limits=FetchLimits(body_bytes=1_000_000))
+    assert told(error) == ("too_large", False)
+    assert sent < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("cap", "fits"), [(None, True), (0, False), (1, False), (99, False), (100, True), (10**9, True)]
+)
+@pytest.mark.parametrize("framing", ["length", "chunked", "close"])
+def test_a_request_may_have_a_smaller_cap(cap, fits, framing):
+    body = b"x" * 100
+    answers = {
+        "length": ok(body),
+        "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n" + body + b"\r\n0\r\n\r\n",
+        "close": b"HTTP/1.0 200 OK\r\n\r\n" + body,
+    }
+    with RawServer(lambda _r, connection: connection.sendall(answers[framing])) as server:
+        limits = FetchLimits(body_bytes=1000)
+        if fits:
+            assert fetch(server.url, max_bytes=cap, limits=limits).body == body
+        else:
+            assert told(failure(server.url, max_bytes=cap, limits=limits)) == ("too_large", False)
+
+
+def test_an_empty_body_fits_a_cap_of_nothing():
+    with RawServer(lambda _r, _c: ok(b"")) as server:
+        assert fetch(server.url, max_bytes=0).body == b""
+
+
+def test_bomb():
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    with RawServer(lambda _r, _c: ok(bomb, "Content-Encoding: gzip")) as server:
+        error = failure(server.url, limits=FetchLimits(decoded_bytes=1_000_000))
+    assert told(error) == ("bomb", False)
+
+
+def test_bad_encoding():
+    garbage = bytes(range(256)) * 4
+    with RawServer(lambda _r, _c: ok(garbage, "Content-Encoding: gzip")) as server:
+        assert told(failure(server.url)) == ("bad_encoding", False)
+
+
+@pytest.mark.parametrize("count", [1, 2, 20])
+def test_header_too_large(count):
+    lines = "".join(f"X-{number}: {'x' * (90_000 // count)}\r\n" for number in range(count))
+    answer = f"HTTP/1.1 200 OK\r\n{lines}Content-Length: 0\r\n\r\n".encode()
+    with RawServer(lambda _r, _c: answer) as server:
+        assert told(failure(server.url)) == ("header_too_large", False)
+
+
+def test_endless_headers_end():
+    def endless(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            connection.sendall(b"X-More: " + b"x" * 1000 + b"\r\n")
+
+    with RawServer(endless) as server:
+        assert told(failure(server.url)) == ("header_too_large", False)
+
+
+def test_an_unknown_code_of_curl_keeps_its_words():
+    error = reason_of(Broken(4711, "strange"), total_s=60, header_bytes=65536)
+    assert told(error) == ("internal", True)
+    assert "4711" in str(error)
+    assert "strange" in str(error)
+
+
+def test_a_name_that_never_resolves_is_a_matter_of_dns():
+    assert reason_of(Broken(28, "", ended_s=10.0), total_s=60, header_bytes=65536).reason == "dns"
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ECONNREFUSED, "connect_refused"),
+        (errno.ENETUNREACH, "unreachable"),
+        (errno.EHOSTUNREACH, "unreachable"),
+        (errno.ETIMEDOUT, "connect_timeout"),
+        (0, "unreachable"),
+    ],
+)
+def test_a_failed_connection_says_what_the_system_said(number, reason):
+    error = reason_of(Broken(7, "", os_errno=number), total_s=60, header_bytes=65536)
+    assert told(error) == (reason, True)
