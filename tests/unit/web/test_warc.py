@@ -1,0 +1,319 @@
+"""Segments hold what was fetched: for us, and for anybody's WARC tools."""
+
+import hashlib
+import io
+import itertools
+import string
+import tempfile
+from pathlib import Path
+
+import pytest
+from fastwarc.warc import ArchiveIterator as FastArchive
+from fastwarc.warc import WarcRecordType
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.web.warckit import AT, JOB, append, exchange, folder, lease, segments
+from warcio.archiveiterator import ArchiveIterator
+from warcio.checker import Checker
+
+from holdfast.domain.commit import Location
+from holdfast.domain.job import Durability
+from holdfast.ports.segments import DamagedRecord, Exchange, Original, Reading
+
+
+def passes_warcio_check(path: Path) -> bool:
+    class Args:
+        verbose = False
+        inputs = (str(path),)
+
+    checker = Checker(Args)
+    checker.process_all()
+    return not checker.exit_value
+
+
+def readings(store, appended) -> list[Reading]:
+    found = list(store.scan(JOB, appended.segment, appended.end))
+    assert not [damage for damage in found if isinstance(damage, DamagedRecord)]
+    return found
+
+
+def test_what_was_appended_is_read_back(tmp_path):
+    store = segments(tmp_path)
+    headers = (
+        ("Content-Type", "text/html"),
+        ("X-Empty", ""),
+        ("x-name", "caf\xe9"),
+        ("X-Dup", "1"),
+        ("X-Dup", "2"),
+    )
+    [appended] = append(
+        store, [exchange(b"one", headers=headers), exchange(b"two", "http://example.org/2", status=404)]
+    )
+    first, second = (store.read(JOB, stored.location) for stored in appended.stored)
+    assert (first.url, first.status, first.payload, first.revisit) == (
+        "http://example.org/",
+        200,
+        b"one",
+        False,
+    )
+    assert first.headers == headers
+    assert first.digest == hashlib.sha256(b"one").digest() == appended.stored[0].digest
+    assert (second.url, second.status, second.payload) == ("http://example.org/2", 404, b"two")
+    assert readings(store, appended) == [first, second]
+
+
+def test_ranges_are_contiguous_from_nothing_and_have_their_checksum(tmp_path):
+    store = segments(tmp_path)
+    ranges = append(store, *([exchange(b"x" * number)] for number in range(5)))
+    assert [appended.start for appended in ranges] == [0, *(appended.end for appended in ranges[:-1])]
+    assert store.size(JOB, ranges[0].segment) == ranges[-1].end
+    for appended in ranges:
+        assert store.crc(JOB, appended.segment, appended.start, appended.end) == appended.crc
+        assert all(appended.start <= stored.location.offset < appended.end for stored in appended.stored)
+    assert store.crc(JOB, ranges[0].segment, 0, ranges[-1].end + 1) is None
+    assert store.crc(JOB, ranges[0].segment, 5, 5) == 0
+    assert len(readings(store, ranges[-1])) == 5
+
+
+def test_nothing_is_created_before_the_first_append(tmp_path):
+    store = segments(tmp_path / "home")
+    append(store)
+    assert not (tmp_path / "home").exists()
+    assert store.size(JOB, "c1-e1-0.warc.gz") == 0
+    assert store.crc(JOB, "c1-e1-0.warc.gz", 0, 1) is None
+    assert store.free_bytes() > 0
+
+
+def test_a_file_is_named_by_its_claim_and_open_to_readers(tmp_path):
+    [appended] = append(segments(tmp_path), [exchange()], claim=lease(12, 34))
+    path = folder(tmp_path) / "c12-e34-0.warc.gz"
+    assert appended.segment == path.name
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_file_that_exists_is_never_touched(tmp_path):
+    store = segments(tmp_path)
+    append(store, [exchange(b"by another")])
+    before = (folder(tmp_path) / "c3-e7-0.warc.gz").read_bytes()
+    [appended] = append(store, [exchange(b"by us")])
+    assert appended.segment == "c3-e7-1.warc.gz"
+    assert appended.start == 0
+    assert (folder(tmp_path) / "c3-e7-0.warc.gz").read_bytes() == before
+
+
+def test_the_next_file_begins_where_this_one_would_pass_its_size(tmp_path):
+    store = segments(tmp_path, segment_bytes=3000)
+    noise = [hashlib.shake_256(bytes([number])).digest(800) for number in range(10)]
+    ranges = append(store, *([exchange(body)] for body in noise))
+    names = list(dict.fromkeys(appended.segment for appended in ranges))
+    assert names == [f"c3-e7-{n}.warc.gz" for n in range(len(names))]
+    assert len(names) >= 4
+    for before, after in itertools.pairwise(ranges):
+        if after.segment == before.segment:
+            assert (after.start, after.closed) == (before.end, None)
+        else:
+            assert (after.start, after.closed) == (0, (before.segment, before.end))
+    for name in names:
+        size = store.size(JOB, name)
+        assert size <= 3000
+        assert size == max(appended.end for appended in ranges if appended.segment == name)
+        assert passes_warcio_check(folder(tmp_path) / name)
+    assert [store.read(JOB, appended.stored[0].location).payload for appended in ranges] == noise
+
+
+def test_one_batch_is_never_split_however_large(tmp_path):
+    [appended] = append(segments(tmp_path, segment_bytes=10), [exchange(b"a"), exchange(b"b")])
+    assert {stored.location.segment for stored in appended.stored} == {appended.segment}
+
+
+def test_known_bodies_become_revisits(tmp_path):
+    store = segments(tmp_path)
+    [first] = append(store, [exchange(b"same", "http://example.org/first")], claim=lease(1))
+    place = first.stored[0].location
+    known = {first.stored[0].digest: Original(place, "http://example.org/first", AT)}
+    [second] = append(
+        store, [exchange(b"same", "http://example.org/again", at=AT + 9)], known=known, claim=lease(2)
+    )
+    [stored] = second.stored
+    assert stored.revisit_of == place
+    revisit = store.read(JOB, stored.location)
+    assert (revisit.revisit, revisit.payload, revisit.url) == (True, b"", "http://example.org/again")
+    assert revisit.digest == first.stored[0].digest == stored.digest
+    assert revisit.headers == (("Content-Type", "text/html"), ("Content-Length", "4"))
+    with (folder(tmp_path) / second.segment).open("rb") as file:
+        [record] = [record for record in ArchiveIterator(file) if record.rec_type == "revisit"]
+    assert record.rec_headers["WARC-Refers-To-Target-URI"] == "http://example.org/first"
+    assert record.rec_headers["WARC-Refers-To-Date"] == "2023-11-14T22:13:20.123456Z"
+    assert record.rec_headers["WARC-Profile"].endswith("/warc/1.1/revisit/identical-payload-digest")
+
+
+def test_the_second_of_two_equal_bodies_in_a_batch_points_to_the_first(tmp_path):
+    store = segments(tmp_path)
+    urls = [f"http://example.org/{number}" for number in range(4)]
+    batch = [
+        exchange(b"A", urls[0]),
+        exchange(b"B", urls[1]),
+        exchange(b"A", urls[2]),
+        exchange(b"A", urls[3]),
+    ]
+    [appended] = append(store, batch)
+    first = appended.stored[0].location
+    assert [stored.revisit_of for stored in appended.stored] == [None, None, first, first]
+    assert [reading.revisit for reading in readings(store, appended)] == [False, False, True, True]
+    assert [reading.url for reading in readings(store, appended)] == urls
+
+
+def test_payloads_lose_their_chunks_and_say_so(tmp_path):
+    headers = (("Transfer-Encoding", "chunked"), ("Content-Length", "99"), ("Trailer", "X"), ("cookie", "c"))
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange(b"four", headers=headers)])
+    assert store.read(JOB, appended.stored[0].location).headers == (
+        ("X-Crawler-Transfer-Encoding", "chunked"),
+        ("X-Crawler-Content-Length", "99"),
+        ("Trailer", "X"),
+        ("cookie", "c"),
+    )
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        [body] = [
+            record.content_stream().read()
+            for record in ArchiveIterator(file)
+            if record.rec_type == "response"
+        ]
+    assert body == b"four"
+
+
+def test_the_length_that_a_304_tells_stays(tmp_path):
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange(b"", status=304, headers=(("Content-Length", "4711"),))])
+    assert store.read(JOB, appended.stored[0].location).headers == (("Content-Length", "4711"),)
+
+
+def test_http2_is_written_in_the_form_of_http1(tmp_path):
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange(http_version="HTTP/2", reason_phrase="")])
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        _, response, request = ArchiveIterator(file)
+        assert response.http_headers.protocol == "HTTP/1.1"
+        assert response.rec_headers["WARC-Protocol"] == request.rec_headers["WARC-Protocol"] == "h2"
+    assert store.read(JOB, appended.stored[0].location).status == 200
+
+
+def test_a_line_break_in_a_value_makes_no_second_header(tmp_path):
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange(headers=(("X-One", "a\r\nX-Two: b"), ("X-Three", "c")))])
+    assert store.read(JOB, appended.stored[0].location).headers == (("X-One", "a X-Two: b"), ("X-Three", "c"))
+
+
+def test_a_segment_begins_by_saying_what_it_is(tmp_path):
+    [appended] = append(segments(tmp_path), [exchange()])
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        info, response, request = ArchiveIterator(file)
+        assert [record.rec_type for record in (info, response, request)] == [
+            "warcinfo",
+            "response",
+            "request",
+        ]
+        assert info.rec_headers["WARC-Filename"] == appended.segment
+        assert response.rec_headers["WARC-IP-Address"] == "192.0.2.1"
+        assert response.rec_headers["WARC-Date"] == "2023-11-14T22:13:20.123456Z"
+        assert response.rec_headers["Content-Type"] == "application/http; msgtype=response"
+        assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
+        assert request.http_headers.get_header("Host") == "http://example.org/"
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        text = next(iter(ArchiveIterator(file))).content_stream().read().decode()
+    assert f"isPartOf: {JOB.public_id}\r\n" in text
+    assert "software: Holdfast/" in text
+
+
+NAMES = st.text(string.ascii_letters + string.digits + "-_", min_size=1, max_size=20)
+VALUES = st.text(
+    st.characters(max_codepoint=255, exclude_characters="\r\n\0", exclude_categories=()), max_size=50
+).map(lambda value: value.strip(" \t"))
+EXCHANGES = st.builds(
+    exchange,
+    st.binary(max_size=3000)
+    | st.sampled_from([b"", b"same", b"\r\n\r\n", b"WARC/1.1\r\n\r\n", b"\x1f\x8b\x08\0"]),
+    st.from_regex(r"http://[a-z]{1,9}\.example/[!-~]{0,30}", fullmatch=True),
+    status=st.integers(200, 599),
+    headers=st.lists(st.tuples(NAMES, VALUES), max_size=8).map(tuple),
+    at=st.floats(0, 4e9),
+    http_version=st.sampled_from(["HTTP/1.0", "HTTP/1.1", "HTTP/2"]),
+    reason_phrase=st.sampled_from(["", "OK", "Not Found", "Ganz gr\xfcn"]),
+)
+DESCRIBES_THE_WIRE = {"transfer-encoding", "content-length"}
+
+
+def same_headers(stored: tuple[tuple[str, str], ...], given_: Exchange) -> bool:
+    return len(stored) == len(given_.response.headers) and all(
+        mine == theirs or theirs[0].lower() in DESCRIBES_THE_WIRE
+        for mine, theirs in zip(stored, given_.response.headers, strict=True)
+    )
+
+
+@settings(max_examples=60)
+@given(batch=st.lists(EXCHANGES, min_size=1, max_size=6), durability=st.sampled_from(Durability))
+def test_whatever_was_fetched_comes_back_here_and_in_other_readers(batch, durability):
+    with tempfile.TemporaryDirectory() as home:
+        store = segments(Path(home))
+        [appended] = append(store, batch, durability=durability)
+        path = folder(Path(home)) / appended.segment
+        mine = readings(store, appended)
+        assert mine == [store.read(JOB, stored.location) for stored in appended.stored]
+        assert passes_warcio_check(path)
+        raw = path.read_bytes()
+    with io.BytesIO(raw) as stream:
+        theirs = [
+            (
+                record.rec_headers["WARC-Target-URI"],
+                b"" if record.rec_type == "revisit" else record.raw_stream.read(),
+            )
+            for record in ArchiveIterator(stream)
+            if record.rec_type in {"response", "revisit"}
+        ]
+    kinds = WarcRecordType.response | WarcRecordType.revisit
+    fast = [record.headers["WARC-Target-URI"] for record in FastArchive(io.BytesIO(raw), record_types=kinds)]
+    seen: set[bytes] = set()
+    for sent, reading, (url, payload), fast_url in zip(batch, mine, theirs, fast, strict=True):
+        assert reading.url == sent.response.url == url == fast_url
+        assert reading.status == sent.response.status
+        assert reading.digest == sent.digest
+        assert same_headers(reading.headers, sent)
+        assert reading.revisit == (sent.digest in seen)
+        assert reading.payload == payload == (b"" if reading.revisit else sent.response.payload)
+        seen.add(sent.digest)
+
+
+def test_fastwarc_finds_every_digest_right(tmp_path):
+    batch = [exchange(bytes([number]) * 1000, f"http://example.org/{number}") for number in range(20)]
+    [appended] = append(segments(tmp_path), batch)
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        records = list(FastArchive(file, record_types=WarcRecordType.response, parse_http=False))
+    assert len(records) == 20
+
+
+def test_removing_a_job_removes_its_segments_and_what_an_earlier_removal_left(tmp_path):
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange()])
+    left = tmp_path / "segments" / ".removed-something"
+    left.mkdir()
+    (left / "c1-e1-0.warc.gz").write_bytes(b"x")
+    store.remove(JOB)
+    assert list((tmp_path / "segments").iterdir()) == []
+    with pytest.raises(DamagedRecord):
+        store.read(JOB, appended.stored[0].location)
+    store.remove(JOB)
+
+
+def test_another_job_s_segments_stay_when_one_is_removed(tmp_path):
+    store = segments(tmp_path)
+    append(store, [exchange()])
+    other = tmp_path / "segments" / "other"
+    other.mkdir()
+    store.remove(JOB)
+    assert other.exists()
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "c1-e1-0.warc.gz/../x", "", "c1-e1-0.warc.gz\n"])
+def test_a_name_that_is_no_segment_s_leads_nowhere(tmp_path, name):
+    with pytest.raises(DamagedRecord, match="no segment's name"):
+        segments(tmp_path).read(JOB, Location(name, 0, 10))
