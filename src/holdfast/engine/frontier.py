@@ -54,6 +54,10 @@ class Frontier:
         self._first: deque[Item] = deque()
         self._late: dict[int, set[int]] = {}
         self._filling = False
+        self.low = False
+        """A lane has run low, and the ledger may have more for it."""
+        self.slow = False
+        """Some host wants time between its items: somebody has to watch the clock."""
         self.crowded = False
         """Hosts with work were turned away for want of room: ask the ledger again when there is some."""
 
@@ -95,6 +99,7 @@ class Frontier:
             lane = self._lanes[host_id]
             if not lane.dry and len(lane.items) <= low:
                 return lane
+        self.low = False
         return None
 
     @property
@@ -148,7 +153,9 @@ class Frontier:
             if lane.pace is not None and lane.ready(now):
                 lane.in_flight += 1
                 lane.next_start = now + lane.pace.delay_s
-                return lane.items.popleft()
+                item = lane.items.popleft()
+                self.low |= not lane.dry and len(lane.items) <= self.share // 4
+                return item
         return None
 
     def finished(self, item: Item) -> None:

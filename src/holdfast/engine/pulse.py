@@ -16,23 +16,29 @@ class Pulse:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def heard(self, timeout_s: float | None = None) -> None:
-        """Return when rung since the last time, or after the timeout."""
+    async def heard(self, timeout_s: float | None = None) -> bool:
+        """Return when rung since the last time (True), or after the timeout (False)."""
         if not self._rung:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
-            timer = None if timeout_s is None else loop.call_later(max(0.0, timeout_s), self.ring)
+            timer = None if timeout_s is None else loop.call_later(max(0.0, timeout_s), self._give_up, self._waiter)
             try:
                 await self._waiter
             finally:
                 self._waiter = None
                 if timer is not None:
                     timer.cancel()
-        self._rung = False
+        rung, self._rung = self._rung, False
+        return rung
+
+    @staticmethod
+    def _give_up(waiter: asyncio.Future[None]) -> None:
+        if not waiter.done():
+            waiter.set_result(None)
 
 
 class Gate:
-    """For many waiters, let through one by one or all together."""
+    """For many waiters, let through all together."""
 
     def __init__(self) -> None:
         self._waiters: list[asyncio.Future[None]] = []
@@ -42,14 +48,6 @@ class Gate:
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         await waiter
-
-    def let_one(self) -> None:
-        """Whoever waits, one of them."""
-        while self._waiters:
-            waiter = self._waiters.pop()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
 
     def let_all(self) -> None:
         """Everybody who waits."""

@@ -64,7 +64,7 @@ class Worker:
         self._gate = Gate()
         self._feed = Pulse()
         self._due = Pulse()
-        self._committing = False
+        self._commit_turn = asyncio.Lock()
         self._meetings: set[asyncio.Task[None]] = set()
         self._phases: deque[str] = deque()
         self._due_at: float | None = None
@@ -76,13 +76,18 @@ class Worker:
         """Stop taking, drain, commit, and end the claim like this. The first to say so decides."""
         if not self._ending.done():
             self._ending.set_result(Ending(action, reason))
-            self._gate.let_all()
+            self._wake_all()
 
     def lose(self, lost: LeaseLost) -> None:
         """The lease is gone: drop everything in memory and stop."""
         if not self._ending.done():
             self._ending.set_exception(lost)
-            self._gate.let_all()
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        self._gate.let_all()
+        self._feed.ring()
+        self._due.ring()
 
     async def work(self) -> Ending:
         """Until the claim ends; gives how it ended, committed. Raises LeaseLost and the storage errors."""
@@ -94,6 +99,8 @@ class Worker:
         try:
             await self._until_ending(runners + others)
             await self._drain(runners)
+            # A commit that has begun is never cut off: whether it happened would have to be read back.
+            await asyncio.gather(*others)
         finally:
             tasks = [*runners, *others, *self._meetings]
             for task in tasks:
@@ -119,7 +126,6 @@ class Worker:
                 if self._cautious_left:
                     await self._tools.ledger.mark(self._batch.lease, item.id)
                 return item
-            self._feed.ring()
             await self._gate.wait()
         return None
 
@@ -133,6 +139,8 @@ class Worker:
             self._budget.settle(None)
             return None
         self._in_hand.add(item.id)
+        if self._frontier.low:
+            self._feed.ring()
         return item
 
     async def _handle(self, item: Item) -> Outcome:
@@ -163,8 +171,8 @@ class Worker:
         spent = self._budget.spent()
         if spent is not None:
             self.end(Action.COMPLETE, spent)
-        self._feed.ring()
-        self._gate.let_one()
+        if self._frontier.slow:
+            self._feed.ring()
 
     def _give_back(self, item: Item) -> None:
         """Not handled to its end: it is still pending in the ledger, as if it had never been taken."""
@@ -184,7 +192,7 @@ class Worker:
 
     async def _write(self) -> None:
         policy = self._job.checkpoints
-        while True:
+        while not self._ending.done():
             reason = policy.due(len(self._batch), self._batch.since_last_s) or self._due_anyway()
             if reason is None:
                 left = policy.seconds - self._batch.since_last_s if len(self._batch) else None
@@ -205,6 +213,12 @@ class Worker:
     async def _commit(
         self, reason: CheckpointReason, ending: Ending | None = None, phase: str | None = None
     ) -> Committed:
+        async with self._commit_turn:
+            return await self._commit_next(reason, ending, phase)
+
+    async def _commit_next(
+        self, reason: CheckpointReason, ending: Ending | None, phase: str | None
+    ) -> Committed:
         if self._tools.segments.free_bytes() < self._tools.min_free_bytes:
             self.end(Action.PAUSE, "disk")
         now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
@@ -220,11 +234,7 @@ class Worker:
             phase=phase,
             ending=ending,
         )
-        self._committing = True
-        try:
-            handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
-        finally:
-            self._committing = False
+        handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
         for entry in handled:
             self._drop(entry.item)
         self._counters = committed.counters
@@ -293,7 +303,7 @@ class Worker:
         """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
         if self._frontier.crowded and self._frontier.room:
             return await self._more_hosts()
-        if not self._frontier.empty or self._in_hand or len(self._batch) or self._committing:
+        if not self._frontier.empty or self._in_hand or self._commit_turn.locked():
             return False
         rejudged = await self._tools.ledger.take_rejudged(self._batch.lease, limit=MAX_DUE, taken=[])
         for item in rejudged:
@@ -339,6 +349,7 @@ class Worker:
             log.exception("learning the rules of %s failed", lane.name)
             lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
         lane.meeting = False
+        self._frontier.slow |= lane.pace.delay_s > 0
         self._feed.ring()
         self._gate.let_all()
 
@@ -353,9 +364,10 @@ class Worker:
         pause = min(60.0, max(0.001, min(waits))) if waits else None
         idle = not self._in_hand and not self._meetings
         self.waiting_until = wall + min(waits) if idle and waits else None
-        await self._feed.heard(pause)
+        rung = await self._feed.heard(pause)
         self.waiting_until = None
-        self._gate.let_all()
+        if not rung:
+            self._gate.let_all()
 
     # -- the end of a claim
 
