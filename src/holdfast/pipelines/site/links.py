@@ -17,7 +17,7 @@ MAX_REMEMBERED = 200_000
 
 _NEVER = 1 << 30
 _ABSOLUTE = ("http://", "https://")
-_PLAIN_STARTS = "._-~"
+_PLAIN_STARTS = frozenset("._-~")
 
 
 def found(url: str, depth: int, parent_id: int | None, reason: SkipReason | None) -> Found:

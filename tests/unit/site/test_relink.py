@@ -1,0 +1,250 @@
+"""A stored exchange leads to exactly what handling it found."""
+
+import asyncio
+import gzip
+import hashlib
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.unit.site.web_of_dict import NOW, START, crawl, handle, item, job, moved, page, reply
+
+from holdfast.crawl.encoding import DecodeFailed
+from holdfast.domain.commit import Location
+from holdfast.domain.item import Done, Found, Item, Redirected
+from holdfast.domain.job import Limits
+from holdfast.pipelines.site import links
+from holdfast.pipelines.site.pipeline import SitePipeline
+from holdfast.pipelines.site.rows import COLUMNS, page_row
+from holdfast.pipelines.site.spec import Scope, SiteSpec
+from holdfast.ports.segments import Reading
+
+
+def stored(response, url=START):
+    digest = hashlib.sha256(response.payload).digest()
+    return Reading(
+        Location("s", 0, 1),
+        url,
+        response.status,
+        tuple(response.headers),
+        response.payload,
+        revisit=False,
+        digest=digest,
+    )
+
+
+def relinked(spec, cursor, one, outcome, **limits):
+    [record] = outcome.records
+    reading = stored(record.exchange.response, one.url)
+    return list(SitePipeline().relink(job(spec, **limits), cursor, one, record, reading))
+
+
+HREFS = st.sampled_from(
+    [
+        "/a",
+        "/b",
+        "/b#x",
+        "/b?",
+        "a",
+        "d/a",
+        "../a",
+        "?q=1",
+        "#top",
+        "",
+        "//example.com/a",
+        "https://example.com/a",
+        "HTTPS://EXAMPLE.com:443/a",
+        "http://example.com/%61",
+        "http:a",
+        "https:a",
+        "https:#x",
+        "https:?y",
+        "\x01#x",
+        "\x01?x",
+        "/\t/other.org/",
+        "\\a",
+        "mailto:a@b.c",
+        "javascript:x",
+        "https://other.org/",
+        "https://other.org/x.pdf",
+        "/x.pdf",
+        "/%",
+        "/é",
+        "http://[",
+        "/" + "long" * 2100,
+    ]
+) | st.text(st.sampled_from("ab/.:?#%\\ 41\t"), max_size=8)
+PAGES = st.lists(
+    st.tuples(
+        st.sampled_from(["", "d/", "d/p", "d/p?x", "d/e/p", "p"]),
+        st.lists(HREFS, max_size=12),
+        st.integers(0, 4),
+        st.sampled_from(["", "/base/", "q?r", "https://other.org/z", "mailto:x"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def quoted(href: str) -> str:
+    return href.replace("&", "&amp;").replace('"', "&quot;")
+
+
+@given(PAGES, st.sampled_from(list(Scope)), st.integers(0, 4))
+@example([("d/p", ["\x01#x"], 1, ""), ("d/q", ["\x01#x"], 1, "")], Scope.HOST, 3)
+def test_relinking_gives_what_handling_gave(pages, scope, max_depth):
+    """Over any run of pages: least depth, verdict and parents agree with a reading that remembers nothing."""
+    spec = SiteSpec((START,), scope, exclude=("pdf",))
+
+    async def run() -> tuple[dict[str, Found], dict[str, Found]]:
+        handled: dict[str, Found] = {}
+        reread: dict[str, Found] = {}
+        handler, web = crawl({}, spec, max_depth=max_depth)
+        for path, hrefs, depth, base in pages:
+            one = item(START + path, depth)
+            anchors = "".join(f'<a href="{quoted(href)}">x</a>' for href in hrefs)
+            web.answers[one.url] = reply(body=f'<base href="{base}">{anchors}'.encode())
+            outcome = await handler.handle(one)
+            assert isinstance(outcome, Done)
+            keep_nearest(handled, outcome.found)
+            again = relinked(spec, handler.cursor or {}, one, outcome, max_depth=max_depth)
+            keep_nearest(reread, again)
+            # What handling reports is never more than what rereading gives.
+            assert set(outcome.found) <= set(again)
+        return handled, reread
+
+    handled, reread = asyncio.run(run())
+    assert {url: found for url, found in handled.items() if found.skip != "external"} == {
+        url: found for url, found in reread.items() if found.skip != "external"
+    }
+    assert handled.keys() == reread.keys()
+
+
+def keep_nearest(known: dict[str, Found], findings) -> None:
+    for found in findings:
+        if found.url not in known or found.depth < known[found.url].depth:
+            known[found.url] = found
+
+
+def test_the_memory_may_forget_but_never_claims_too_much(monkeypatch):
+    monkeypatch.setattr(links, "MAX_REMEMBERED", 4)
+
+    async def run() -> None:
+        handler, web = crawl({})
+        known = set()
+        for n in range(30):
+            one = item(f"{START}p{n}", 1)
+            web.answers[one.url] = page(*(f"/x{(n * 3 + k) % 20}" for k in range(7)))
+            outcome = await handler.handle(one)
+            assert isinstance(outcome, Done)
+            known |= {found.url for found in outcome.found}
+            assert {f"{START}x{(n * 3 + k) % 20}" for k in range(7)} <= known
+
+    asyncio.run(run())
+
+
+def test_a_redirect_leads_to_its_target_again():
+    one = item(START + "old", 2)
+    outcome = handle({one.url: moved(" /new ")}, one)
+    assert isinstance(outcome, Redirected)
+    assert tuple(relinked(SiteSpec((START,)), {}, one, outcome)) == outcome.found
+    [record] = outcome.records
+    assert tuple(SitePipeline().relink(job(SiteSpec((START,))), {}, one, record, None)) == outcome.found
+
+
+def test_the_cursors_seeds_count():
+    outcome = handle({START: page("https://www.example.com/x")})
+    found = relinked(
+        SiteSpec((START,)), {"seeds": ["https://www.example.com/"], "external_kept": 3}, item(), outcome
+    )
+    assert [one.skip for one in found] == [None]
+
+
+def test_links_beyond_the_external_cap_are_given_unless_rejudging():
+    spec = SiteSpec((START,), max_external=0)
+    one = item()
+    outcome = handle({START: page("/a", "https://o.org/")}, one, spec=spec)
+    assert isinstance(outcome, Done)
+    assert outcome.unkept == 1
+    assert [found.skip for found in relinked(spec, {}, one, outcome)] == [None, "external"]
+    assert [found.skip for found in relinked(spec, {}, replace(one, rejudge=True), outcome)] == [None]
+
+
+def test_bodies_are_unpacked_first():
+    response = reply(body=b"<title>T</title><a href=/x>", headers=[("Content-Encoding", "gzip")])
+    response = replace(response, payload=gzip.compress(response.body))
+    one = item()
+    outcome = handle({START: response}, one)
+    assert isinstance(outcome, Done)
+    [record] = outcome.records
+    assert record.exchange.digest == hashlib.sha256(response.payload).digest()
+    assert record.data["sha256"] == hashlib.sha256(response.body).hexdigest()
+    assert tuple(relinked(SiteSpec((START,)), {}, one, outcome)) == outcome.found
+    broken = replace(stored(response), payload=b"\x00\x01broken")
+    with pytest.raises(DecodeFailed):
+        SitePipeline().relink(job(SiteSpec((START,))), {}, one, record, broken)
+
+
+def test_errors_and_missing_bodies_lead_nowhere():
+    one = item()
+    outcome = handle({START: reply(404, b"<a href=/x>")}, one)
+    assert list(relinked(SiteSpec((START,)), {}, one, outcome)) == []
+    done = handle({START: page("/x")}, one)
+    assert isinstance(done, Done)
+    assert list(SitePipeline().relink(job(SiteSpec((START,))), {}, one, done.records[0], None)) == []
+
+
+def test_seeds_are_the_start_urls():
+    spec = SiteSpec((START, "https://o.org/x"), exclude=(".",))
+    seeds = SitePipeline().seeds(spec.to_json(), Limits(max_depth=0))
+    assert [(seed.url, seed.depth, seed.skip, seed.host) for seed in seeds] == [
+        (START, 0, None, "https://example.com"),
+        ("https://o.org/x", 0, None, "https://o.org"),
+    ]
+
+
+def row_of(response):
+    outcome = handle({START: response})
+    assert isinstance(outcome, Done)
+    return page_row(START, 2, "https://example.com/parent", outcome.records[0].data, stored(response))
+
+
+def test_a_row_says_all_there_is_to_say():
+    row = row_of(page("/a", "/b"))
+    assert tuple(row) == COLUMNS
+    assert row | {"sha256": "", "size": 0} == {
+        "url": START,
+        "status": 200,
+        "depth": 2,
+        "parent": "https://example.com/parent",
+        "title": "A page",
+        "content_type": "text/html",
+        "fetched_at": "2027-01-15T08:00:00.000Z",
+        "sha256": "",
+        "size": 0,
+        "text": "x\n\nx",
+        "links": 2,
+        "lang": "en",
+        "description": "",
+        "canonical": None,
+        "charset": "utf-8",
+        "http_version": "1.1",
+        "elapsed_ms": 12.3,
+    }
+    assert NOW == 1_800_000_000
+
+
+def test_text_is_what_is_text():
+    assert row_of(reply(body="é".encode("latin-1"), content_type="text/plain; charset=latin1"))["text"] == "é"
+    assert row_of(reply(body=b"\x00\xff", content_type="application/pdf"))["text"] == ""
+
+
+def test_big_pages_are_read_beside_the_loop():
+    async def run() -> int:
+        handler, _ = crawl({START: page(*(f"/x{n}" for n in range(20_000)))})
+        outcome = await handler.handle(Item(1, START, 1, "https://example.com", 0))
+        assert isinstance(outcome, Done)
+        return len(outcome.found)
+
+    assert asyncio.run(run()) == 20_000
