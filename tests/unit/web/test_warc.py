@@ -5,6 +5,7 @@ import io
 import itertools
 import string
 import tempfile
+import uuid
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,14 @@ from fastwarc.warc import ArchiveIterator as FastArchive
 from fastwarc.warc import WarcRecordType
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.web.warckit import AT, JOB, append, exchange, folder, lease, segments
+from tests.unit.web.warckit import AT, JOB, StillClock, append, exchange, folder, lease, segments
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from holdfast.domain.commit import Location
 from holdfast.domain.job import Durability
 from holdfast.ports.segments import DamagedRecord, Exchange, Original, Reading
+from holdfast.web.warc import WarcSegments
 
 
 def passes_warcio_check(path: Path) -> bool:
@@ -317,3 +319,13 @@ def test_another_job_s_segments_stay_when_one_is_removed(tmp_path):
 def test_a_name_that_is_no_segment_s_leads_nowhere(tmp_path, name):
     with pytest.raises(DamagedRecord, match="no segment's name"):
         segments(tmp_path).read(JOB, Location(name, 0, 10))
+
+
+def test_record_ids_are_random_uuids(tmp_path):
+    store = WarcSegments(tmp_path, StillClock())
+    [appended] = append(store, [exchange(bytes([number])) for number in range(100)])
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        names = [record.rec_headers["WARC-Record-ID"] for record in ArchiveIterator(file)]
+    ids = {uuid.UUID(name.removeprefix("<urn:uuid:").removesuffix(">")) for name in names}
+    assert len(ids) == 201
+    assert {(one.version, one.variant) for one in ids} == {(4, uuid.RFC_4122)}

@@ -50,7 +50,7 @@ def read_or_damage(store: WarcSegments, location: Location) -> Reading | Damaged
 
 
 def check_all(raw: bytes, hit: int) -> None:
-    """Whatever happened to the byte at `hit`: no other exception, no wrong reading, only its record suffers."""
+    """Whatever happened to the byte at `hit`: no other exception, no wrong reading, no neighbour hurt."""
     before, appended = sound()
     with tempfile.TemporaryDirectory() as home:
         store = put(Path(home), raw)

@@ -26,7 +26,10 @@ _PIECE: Final = 1024 * 1024
 
 
 def _random_id() -> str:
-    return str(uuid.uuid4())
+    """A random UUID (version 4); uuid.uuid4 takes three times as long, twice per page."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 class WarcSegments:
