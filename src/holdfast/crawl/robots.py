@@ -26,6 +26,7 @@ MAX_CRAWL_DELAY_S = 60.0
 MAX_ORIGINS = 2000
 """So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
 
+_LONG_CHARS = 64 * 1024
 # These concern the origin, not its robots.txt.
 _OF_THE_HOST = frozenset(
     {"dns", "connect_refused", "connect_timeout", "unreachable", "tls", "bad_url", "closed"}
@@ -131,14 +132,14 @@ class Robots:
                 reason = failed.reason if failed.reason in _OF_THE_HOST else f"robots_{failed.reason}"
                 return self._unknown(origin, reason, transient=failed.transient)
             if not 300 <= response.status < 400:  # noqa: PLR2004 - redirects
-                return self._judge(origin, response)
+                return await self._judge(origin, response)
             target = join(url, response.header("location") or "")
             if target is None or target == url:
                 break
             url = target
         return self._settled(origin, self._everything)
 
-    def _judge(self, origin: str, response: Response) -> Rules | Unknown:
+    async def _judge(self, origin: str, response: Response) -> Rules | Unknown:
         status = response.status
         if status == 429 or status >= 500:  # noqa: PLR2004 - too many requests, server errors
             now = self._clock.wall()
@@ -150,7 +151,12 @@ class Robots:
         text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
         if not text.strip():
             return self._settled(origin, self._everything)
-        return self._settled(origin, Rules(Protego.parse(text), self._user_agent))
+        if len(text) > _LONG_CHARS:
+            # Thousands of rules take longer than the loop may be held.
+            parsed = await asyncio.to_thread(Protego.parse, text)
+        else:
+            parsed = Protego.parse(text)
+        return self._settled(origin, Rules(parsed, self._user_agent))
 
     def _settled(self, origin: str, rules: Rules) -> Rules:
         self._failures.pop(origin, None)

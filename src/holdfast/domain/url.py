@@ -84,7 +84,7 @@ def join(base: str, href: str) -> str | None:
 
 
 def fingerprint(url: str) -> bytes:
-    """128 bits that stand for a canonical URL: among 10^12 URLs the odds of any collision are 1 in 10^14."""
+    """128 bits that stand for a canonical URL: among 10^12 URLs the odds of any collision are 10^-15."""
     return blake2b(url.encode(), digest_size=16).digest()
 
 

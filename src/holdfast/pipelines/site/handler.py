@@ -148,10 +148,10 @@ class SiteHandler:
         else:
             data, digest, page = _read(response)
         base = item.url if page is None else base_of(item.url, page)
-        links = [] if page is None else await self._resolved(base, page.links)
-        # Nothing may wait between here and the return: from now on these links count as reported.
-        findings, unkept = self._links.report(links, (item.id, item.url), item.depth + 1)
         data |= page_facts(base, page, data["content_type"])
+        links = [] if page is None else await self._resolved(base, page.links)
+        # Nothing may wait or fail between here and the return: from now on these links count as reported.
+        findings, unkept = self._links.report(links, (item.id, item.url), item.depth + 1)
         data["links"] = len(links)
         data["unkept"] = unkept
         return Done((Record("page", data, Exchange(response, digest)),), findings, unkept)

@@ -13,7 +13,7 @@ from holdfast.domain.url import fingerprint, join, origin
 from holdfast.pipelines.site.judge import Judge, SkipReason
 
 MAX_REMEMBERED = 200_000
-"""So many links, and so many spellings of links, are remembered: about 80 MB at the very most."""
+"""So many links, and so many spellings of links, are remembered: 70 MB when all are in use."""
 
 _NEVER = 1 << 30
 _ABSOLUTE = ("http://", "https://")
