@@ -381,6 +381,16 @@ def test_a_cancelled_append_ends_its_file(tmp_path):
     asyncio.run(main())
 
 
+def test_closing_a_writer_twice_is_fine(tmp_path):
+    async def main():
+        writer = segments(tmp_path).writer(JOB, lease(), Durability.PROCESS)
+        await writer.append([exchange()], {})
+        await writer.close()
+        await writer.close()
+
+    asyncio.run(main())
+
+
 def test_the_fault_points_lie_before_the_write_and_within_it(tmp_path):
     seen = []
 

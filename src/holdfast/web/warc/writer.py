@@ -54,6 +54,7 @@ class WarcWriter:
         self._thread = ThreadPoolExecutor(1, f"segments-c{lease.chunk_id}-e{lease.epoch}")
         self._file: AppendOnlyFile | None = None
         self._next_n = 0
+        self._closed = False
         self._left: tuple[str, int] | None = None
 
     async def append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
@@ -67,7 +68,10 @@ class WarcWriter:
         return await self._in_thread(self._sync)
 
     async def close(self) -> None:
-        """Let go of the file, unsynced as it is."""
+        """Let go of the file, unsynced as it is. Closing twice does nothing more."""
+        if self._closed:
+            return
+        self._closed = True
         await self._in_thread(self._abandon)
         self._thread.shutdown(wait=False)
 
