@@ -130,9 +130,13 @@ class Meeting(StrEnum):
     REJUDGED = "done already: its links are judged again"
 
 
-def meet(known_status: ItemStatus, known_depth: int, found: Found) -> Meeting:
-    """Decide how a new finding changes a known item. Both stores and the tests' model obey this."""
-    if known_status is ItemStatus.SKIPPED and found.skip is None:
+def meet(known_status: ItemStatus, known_depth: int, found: Found, *, handled: bool) -> Meeting:
+    """Decide how a new finding changes a known item. Both stores and the tests' model obey this.
+
+    `handled`: the item was skipped when it was its turn (robots.txt), which no finding changes, rather than when it
+    was found (scope, depth).
+    """
+    if known_status is ItemStatus.SKIPPED and found.skip is None and not handled:
         return Meeting.REVIVED
     if found.depth >= known_depth:
         return Meeting.DEEPER

@@ -76,6 +76,8 @@ class Batch:
         self._committed_at = now
         self.lease = replace(self.lease, seq=committed.seq)
         if appended is not None:
+            if appended.closed is not None:
+                await self._tools.ledger.synced(self.lease, *appended.closed)
             self._unsynced += appended.end - appended.start
             if self._unsynced >= self._tools.unsynced_bytes:
                 await self.sync()

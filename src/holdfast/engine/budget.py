@@ -17,6 +17,7 @@ class Budget:
         self._pages = counters.done
         self._bytes = counters.bytes
         self._reserved = 0
+        self._full = False
 
     def reserve(self) -> bool:
         """A slot for one more item, if there is one."""
@@ -26,11 +27,17 @@ class Budget:
         return True
 
     def settle(self, outcome: Outcome | None) -> bool:
-        """Turn the slot into a page, or give it back. False: the page doesn't fit and must not be kept."""
+        """Turn the slot into a page, or give it back. False: the outcome must not be kept.
+
+        After one that didn't fit none is kept: a handler counts what it found as reported from then on, so a later
+        outcome may leave out what only the dropped one had found.
+        """
         self._reserved -= 1
+        if outcome is None:
+            return True
         size = sum(int(record.data.get("size", 0)) for record in getattr(outcome, "records", ()))
-        if self._max_bytes is not None and self._bytes + size > self._max_bytes:
-            self._bytes = self._max_bytes
+        if self._full or (self._max_bytes is not None and self._bytes + size > self._max_bytes):
+            self._full = True
             return False
         self._bytes += size
         if isinstance(outcome, Done):
@@ -39,7 +46,7 @@ class Budget:
 
     def spent(self) -> str | None:
         """Which limit is reached; None while an item in flight may still give its slot back."""
-        if self._max_bytes is not None and self._bytes >= self._max_bytes:
+        if self._full or (self._max_bytes is not None and self._bytes >= self._max_bytes):
             return BYTE_LIMIT
         if self._max_pages is not None and self._pages >= self._max_pages:
             return PAGE_LIMIT

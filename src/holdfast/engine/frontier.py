@@ -187,14 +187,13 @@ class Frontier:
 
     # -- looking ahead
 
-    def wake_at(self) -> float | None:
-        """When the next item may start, if any waits for its host's clock; None if none does."""
-        if self._first:
-            return 0.0
+    def wake_at(self, now: float) -> float | None:
+        """When the next host that waits for its own clock may be asked; None if none does.
+
+        A host that is ready now doesn't count: what keeps its items back is not time.
+        """
         times = [
-            lane.next_start
-            for lane in self._lanes.values()
-            if lane.items and lane.pace is not None and lane.in_flight < lane.pace.per_host
+            lane.next_start for lane in self._lanes.values() if lane.next_start > now and lane.items and lane.pace
         ]
         return min(times, default=None)
 

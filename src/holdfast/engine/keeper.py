@@ -10,9 +10,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from holdfast.domain.errors import HoldfastError, LeaseLost
 from holdfast.domain.lease import Lease
+from holdfast.engine.pulse import Pulse
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog
 
@@ -37,6 +39,8 @@ class Keeper:
         self._on_lost = on_lost
         self._waiting_until = waiting_until
         self._stop = threading.Event()
+        self._bell = Pulse()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._main, name="keeper", daemon=True)
 
     def start(self) -> None:
@@ -46,12 +50,16 @@ class Keeper:
     def stop(self) -> None:
         """End; returns when the thread is gone."""
         self._stop.set()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended by itself
+                self._loop.call_soon_threadsafe(self._bell.ring)
         self._thread.join()
 
     def _main(self) -> None:
         asyncio.run(self._keep())
 
     async def _keep(self) -> None:
+        self._loop = asyncio.get_running_loop()
         ledger = self._tools.another_ledger()
         clock, times = self._tools.clock, self._tools.times
         watchdog = Watchdog(ledger, self._tools.workers, clock, times)
@@ -74,7 +82,7 @@ class Keeper:
                 except HoldfastError as error:
                     # The lease may run out meanwhile; the fence decides that, not this thread.
                     log.warning("couldn't renew the lease: %s", error)
-                await asyncio.sleep(times.poll_s)
+                await self._bell.heard(times.poll_s)
         finally:
             await ledger.close()
 

@@ -357,7 +357,7 @@ class Worker:
         """Until something changes, the next host may be asked, or an item is due."""
         now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
         waits = []
-        if (wake := self._frontier.wake_at()) is not None:
+        if (wake := self._frontier.wake_at(now)) is not None:
             waits.append(wake - now)
         if self._due_at is not None:
             waits.append(self._due_at - wall)

@@ -117,34 +117,34 @@ def _fence(db: apsw.Connection, lease: Lease) -> int:
 
 def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -> None:
     outcomes: list[tuple[int, str, str | None, float | None, int]] = []
-    rejudged: list[int] = []
+    rejudged: list[tuple[int, int]] = []
     for entry in handled:
         item, outcome = entry.item, entry.outcome
         change.depth = max(change.depth, item.depth)
         match outcome:
             case Done():
-                outcomes.append((item.id, ItemStatus.DONE, None, None, 1))
+                outcomes.append((item.id, ItemStatus.DONE, None, None, item.depth))
                 change.moves(item.host_id, _PENDING, (ItemStatus.DONE, ""))
             case Redirected(reason=reason):
-                outcomes.append((item.id, ItemStatus.REDIRECTED, reason, None, 1))
+                outcomes.append((item.id, ItemStatus.REDIRECTED, reason, None, item.depth))
                 change.moves(item.host_id, _PENDING, (ItemStatus.REDIRECTED, reason))
             case Failed(reason=reason):
-                outcomes.append((item.id, ItemStatus.FAILED, reason, None, 1))
+                outcomes.append((item.id, ItemStatus.FAILED, reason, None, item.depth))
                 change.moves(item.host_id, _PENDING, (ItemStatus.FAILED, reason))
             case Skipped(reason=reason):
-                outcomes.append((item.id, ItemStatus.SKIPPED, reason, None, 0))
+                outcomes.append((item.id, ItemStatus.SKIPPED, reason, None, item.depth))
                 change.moves(item.host_id, _PENDING, (ItemStatus.SKIPPED, reason))
             case RetryAt(due_at=due_at, reason=reason):
-                outcomes.append((item.id, ItemStatus.PENDING, reason, due_at, 1))
+                outcomes.append((item.id, ItemStatus.PENDING, reason, due_at, item.depth))
             case Rejudged():
-                rejudged.append(item.id)
+                rejudged.append((item.id, item.depth))
     if outcomes:
         db.execute(SQL["settle"], {"outcomes": rows(outcomes), "number": change.number})
         if db.changes() != len(outcomes):
             message = "an item of this batch was settled before: the batch is refused. Run `holdfast verify`."
             raise StorageFailed(message)
     if rejudged:
-        db.execute(SQL["rejudged"], {"ids": rows(rejudged)})
+        db.execute(SQL["rejudged"], {"items": rows(rejudged)})
 
 
 def _least(handled: tuple[Handled, ...]) -> list[Found]:
@@ -168,12 +168,12 @@ def _discover(db: apsw.Connection, lease: Lease, findings: list[Found], change: 
     new: list[Found] = []
     revived = []
     nearer = []
-    for index, item_id, status, reason, depth, host_id in orjson.loads(answer):
+    for index, item_id, status, reason, depth, host_id, attempts in orjson.loads(answer):
         found = findings[index]
         if item_id is None:
             new.append(found)
             continue
-        match meet(ItemStatus(status), depth, found):
+        match meet(ItemStatus(status), depth, found, handled=attempts > 0):
             case Meeting.REVIVED:
                 revived.append((item_id, min(depth, found.depth), found.parent_id))
                 change.moves(host_id, (status, reason or ""), _PENDING)

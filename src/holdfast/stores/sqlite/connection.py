@@ -1,12 +1,10 @@
-"""Opens the ledger's file, brings its schema up to date, and runs work on a thread of its own.
+"""Opens the ledger's file, brings its schema up to date, and runs work on it.
 
-Every process has one writing thread per store; SQLite serialises the processes. Work is a plain function
-of the connection, so that a transaction is one function and never spans an await.
+Work is a plain function of the connection, so that a transaction is one function and never spans an await;
+SQLite serialises the processes.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -115,21 +113,20 @@ def translated(path: Path) -> Iterator[None]:
 
 
 class Database:
-    """The ledger's file and the thread that works on it."""
+    """The ledger's file, opened at the first use.
+
+    Work runs on the caller's own thread, between two turns of its event loop. A thread for it was measured and cost
+    more than it gave (docs/adr/0005): each statement hands the interpreter back and forth.
+    """
 
     def __init__(self, home: Path) -> None:
         self.path = home / FILE_NAME
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
         self._db: apsw.Connection | None = None
 
     async def run(self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run work(connection, ...) on the thread, in the order of the calls."""
-
-        def call() -> T:
-            with translated(self.path):
-                return work(self._opened(), *args, **kwargs)
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        """Run work(connection, ...) to its end; nothing else of this process comes in between."""
+        with translated(self.path):
+            return work(self._opened(), *args, **kwargs)
 
     def _opened(self) -> apsw.Connection:
         if self._db is None:
@@ -137,15 +134,10 @@ class Database:
         return self._db
 
     async def close(self) -> None:
-        """Finish what was asked for, then let go of the file."""
-
-        def shut() -> None:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
-
-        await asyncio.get_running_loop().run_in_executor(self._thread, shut)
-        self._thread.shutdown(wait=True)
+        """Let go of the file."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
 
 
 def fetch(db: apsw.Connection, sql: str, bindings: Mapping[str, Any] | None = None) -> list[Any]:

@@ -32,7 +32,8 @@ class Making:
 
 
 class WarcWriter:
-    """Appends a claim's exchanges, in a thread of its own so that the event loop goes on meanwhile.
+    """Appends a claim's exchanges. What waits for the disk (fsync) has a thread of its own; packing and writing
+    don't: handing the interpreter back and forth cost more than it gave (docs/adr/0005).
 
     Ranges of one segment are contiguous from 0. An append that fails or is cancelled ends its file: the next
     one opens another, so that no range can follow bytes of which nobody knows what they are.
@@ -61,7 +62,9 @@ class WarcWriter:
         """Write the exchanges as one range; see the port. At least one exchange."""
         if not exchanges:
             raise ValueError("nothing to append")
-        return await self._in_thread(lambda: self._append(exchanges, known))
+        if self._power:
+            return await self._in_thread(lambda: self._append(exchanges, known))
+        return self._append(exchanges, known)
 
     async def sync(self) -> tuple[str, int] | None:
         """Make what was appended to the present segment survive a power cut; see the port."""

@@ -19,19 +19,23 @@ UPDATE jobs
 RETURNING commit_no, desired;
 
 -- name: settle
--- Outcomes. Only a pending item can be settled or put off: the count of rows is checked. Primary key.
+-- Outcomes. Only a pending item can be settled or put off: the count of rows is checked. One that came nearer while
+-- it was in hand had its links judged from too deep: they are to be judged again. Primary key.
 UPDATE items
    SET status = o.value ->> 1,
        reason = o.value ->> 2,
        due_at = o.value ->> 3,
-       attempts = attempts + (o.value ->> 4),
+       attempts = attempts + 1,
+       rejudge = iif((o.value ->> 1) IN ('done', 'redirected') AND depth < (o.value ->> 4), 1, NULL),
        settled_commit = CASE WHEN (o.value ->> 1) = 'pending' THEN NULL ELSE :number END
   FROM json_each(:outcomes) AS o
  WHERE items.id = o.value ->> 0 AND items.status = 'pending';
 
 -- name: rejudged
--- Their links were judged again: the wish is met. Primary key.
-UPDATE items SET rejudge = NULL WHERE rejudge = 1 AND id IN (SELECT value FROM json_each(:ids));
+-- Their links were judged again, from the depth at which they still stand. Primary key.
+UPDATE items SET rejudge = NULL
+  FROM json_each(:items) AS j
+ WHERE items.id = j.value ->> 0 AND items.depth = j.value ->> 1;
 
 -- name: hosts_named
 -- Gives each host of the findings a row and an id. Unique (chunk_id, name).
@@ -43,13 +47,13 @@ RETURNING id, name;
 -- name: unmet
 -- The findings that change anything: new ones (id null), and known ones that are nearer now or no longer to be skipped.
 -- One row with all of them. Unique (job_id, run, fingerprint).
-SELECT json_group_array(json_array(f.key, i.id, i.status, i.reason, i.depth, i.host_id))
+SELECT json_group_array(json_array(f.key, i.id, i.status, i.reason, i.depth, i.host_id, i.attempts))
   FROM json_each(:found) AS f
   LEFT JOIN items AS i
     ON i.job_id = :job_id AND i.run = :run AND i.fingerprint = unhex(f.value ->> 0)
  WHERE i.id IS NULL
     OR (f.value ->> 1) < i.depth
-    OR (i.status = 'skipped' AND (f.value ->> 2));
+    OR (i.status = 'skipped' AND i.attempts = 0 AND (f.value ->> 2));
 
 -- name: discovered
 -- New items. A fingerprint that is there already is an error, never ignored.

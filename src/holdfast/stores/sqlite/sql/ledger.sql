@@ -83,10 +83,11 @@ UPDATE chunks
 RETURNING marked_deaths;
 
 -- name: originals
--- Committed bodies by digest, one each. Index records_digest.
+-- Committed bodies by digest, one each. Index records_digest; CROSS JOIN, because the digests are few and lead.
 SELECT r.digest, s.name, r.start, r.length, i.url, r.data ->> 'fetched_at'
   FROM json_each(:digests) AS d
-  JOIN records AS r ON r.job_id = :job_id AND r.run = :run AND r.digest = unhex(d.value) AND r.body_segment_id IS NULL
+ CROSS JOIN records AS r INDEXED BY records_digest
+    ON r.job_id = :job_id AND r.run = :run AND r.digest = unhex(d.value) AND r.body_segment_id IS NULL
   JOIN segments AS s ON s.id = r.segment_id
   JOIN items AS i ON i.id = r.item_id
  GROUP BY d.key;
@@ -130,7 +131,7 @@ SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c
 -- name: known
 -- Unique (job_id, run, fingerprint).
 SELECT i.fingerprint FROM json_each(:fingerprints) AS f
-  JOIN items AS i ON i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
+ CROSS JOIN items AS i ON i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
    AND i.fingerprint = unhex(f.value);
 
 -- name: heartbeats
