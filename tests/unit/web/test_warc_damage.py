@@ -366,7 +366,7 @@ def test_a_full_device(tmp_path):
 
 def test_a_cancelled_append_ends_its_file(tmp_path):
     async def main():
-        writer = segments(tmp_path).writer(JOB, lease(), Durability.PROCESS)
+        writer = segments(tmp_path).writer(JOB, lease(), Durability.POWER)
         first = await writer.append([exchange(b"1")], {})
         task = asyncio.create_task(writer.append([exchange(b"2")], {}))
         await asyncio.sleep(0)
