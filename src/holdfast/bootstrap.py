@@ -13,8 +13,8 @@ from holdfast.domain.errors import HomeError
 from holdfast.domain.job import Job
 from holdfast.domain.retry import Backoff, RetryPolicy
 from holdfast.engine.tools import Tools
-from holdfast.pipelines.site.handler import SiteHandler
 from holdfast.pipelines.site.pipeline import SitePipeline
+from holdfast.ports.jobs import Jobs
 from holdfast.ports.pipeline import Handler, PipelineRun
 from holdfast.settings import FetchSettings, Settings
 from holdfast.stores.sqlite.connection import FILE_NAME, Database
@@ -22,6 +22,7 @@ from holdfast.stores.sqlite.jobs import SqliteJobs
 from holdfast.stores.sqlite.ledger import SqliteLedger
 from holdfast.stores.workers import LockedWorkers
 from holdfast.web.warc import WarcSegments
+from holdfast.web.warc.names import job_folder
 
 
 class SystemClock:
@@ -48,6 +49,14 @@ class Home:
     def worker_id(self) -> str:
         """A new worker id of this process."""
         return self.workers.name(os.urandom(4).hex())
+
+    def another_jobs(self) -> Jobs:
+        """The jobs by a connection of its own: whoever looks never waits for a crawl's commits. Close it."""
+        return SqliteJobs(Database(self.path))
+
+    def segment_path(self, job: Job, name: str) -> Path:
+        """Where a segment of the job lies, to be copied as it is."""
+        return job_folder(self.path, job) / name
 
 
 @asynccontextmanager
@@ -88,6 +97,7 @@ def user_agent(job: Job) -> str:
 
 
 def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) -> Handler:
+    from holdfast.pipelines.site.handler import SiteHandler
     from holdfast.web.curl import CurlFetcher
     from holdfast.web.transfer import FetchLimits
 

@@ -1,0 +1,70 @@
+"""The command with its subcommands, each in a module of its own that is loaded when it is asked for."""
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from holdfast import __version__
+from holdfast.cli.params import common
+
+_WHERE = {
+    "crawl": "crawl",
+    "ls": "ls",
+    "show": "show",
+    "watch": "watch",
+    "pause": "steer",
+    "cancel": "steer",
+    "resume": "again",
+    "restart": "again",
+    "rm": "steer",
+    "export": "export",
+    "verify": "verify",
+    "doctor": "doctor",
+}
+_SAYS = {
+    "crawl": "Crawl a site; the same command again resumes.",
+    "ls": "List the jobs.",
+    "show": "Show one job: counters, hosts, errors, checkpoints.",
+    "watch": "Watch a job that another process runs.",
+    "pause": "Pause a running job at its next checkpoint.",
+    "cancel": "Stop a job for good; what it has stays readable.",
+    "resume": "Go on with a stopped job, here.",
+    "restart": "Forget a job's results and start it from nothing.",
+    "rm": "Remove a job with everything it has.",
+    "export": "Write a job's pages to a file.",
+    "verify": "Check that the promise holds for a job.",
+    "doctor": "Check machine, home and libraries.",
+}
+
+
+class Lazy(click.Group):
+    """Loads a subcommand's module when that subcommand is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """In the order in which people need them."""
+        return list(_WHERE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        """The subcommand, or None."""
+        if cmd_name not in _WHERE:
+            return None
+        command: Any = getattr(import_module(f"holdfast.cli.{_WHERE[cmd_name]}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - each of our modules holds to this
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """From the table above: help must not load every module."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_SAYS.items()))
+
+
+@click.group(
+    cls=Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="JOB is an id, the beginning or the end of one, or a name; without it the latest job is meant.",
+)
+@click.version_option(__version__, prog_name="holdfast", message="%(prog)s %(version)s")
+@common
+def holdfast() -> None:
+    """Long crawls that can't be lost: stop them anyhow, run the same command again, and they carry on."""

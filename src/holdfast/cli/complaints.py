@@ -1,0 +1,74 @@
+"""What went wrong, as one sentence on stderr and an exit code. Never a traceback."""
+
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from holdfast.domain.errors import HoldfastError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+_EXIT_DEAF = 141
+
+
+def say(sentence: str) -> None:
+    """One line on stderr, marked as ours."""
+    click.echo(f"holdfast: {sentence}", err=True)
+
+
+def usage(error: click.ClickException) -> int:
+    """What click has to say about the command line, in our style."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "holdfast"
+    sentence = _sentence(error.format_message())
+    say(f"{sentence} See `{path} --help`." if isinstance(error, click.UsageError) else sentence)
+    return EXIT_USAGE
+
+
+def interrupted() -> int:
+    """Ctrl-C where nothing was at stake."""
+    say("interrupted.")
+    return EXIT_INTERRUPTED
+
+
+def deaf() -> int:
+    """Whoever read our output has gone. What Python would still flush into the pipe goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _EXIT_DEAF
+
+
+def tell(error: Exception, context: Mapping[str, object]) -> int:
+    """An error of ours says what to do itself; any other is a bug, and its traceback goes to a file."""
+    if isinstance(error, HoldfastError):
+        say(_sentence(str(error)))
+        return error.exit_code
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    place = _write_down(error, context)
+    seen = "" if place is None else f" The traceback is in {place}; please report it with that."
+    say(f"that should not have happened ({what}). What was committed is safe.{seen}")
+    return EXIT_FAILED
+
+
+def _sentence(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if one_line.endswith((".", "!", "?", "`")) else f"{one_line}."
+
+
+def _write_down(error: Exception, context: Mapping[str, object]) -> Path | None:
+    home = context.get("home_path")
+    folders = [home] if isinstance(home, Path) and home.is_dir() else []
+    for folder in [*folders, Path(tempfile.gettempdir())]:
+        path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        try:
+            path.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        return path
+    return None

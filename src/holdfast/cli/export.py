@@ -1,0 +1,117 @@
+"""`holdfast export`, and the same for `-o`."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.opened import in_home
+from holdfast.cli.params import common, job_argument
+from holdfast.cli.screen import Screen, screen
+from holdfast.cli.words import plural, size
+from holdfast.domain.job import Job
+from holdfast.domain.states import Status
+
+if TYPE_CHECKING:
+    from holdfast.bootstrap import Home
+    from holdfast.output.export import Exported
+
+_DAMAGED_SHOWN = 3
+
+
+@click.command()
+@job_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet or .warc.gz.",
+)
+@click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
+@common
+def export(job: str | None, output: Path, quiet: bool) -> int:
+    """Write a job's pages to a file, each page once.
+
+    The file appears whole or not at all; one that stands there is replaced only when the new one is complete.
+    A job that runs meanwhile is exported as far as it has come.
+    """
+    check(output)
+
+    async def work(home: "Home") -> int:
+        return await write(home, await home.tools.jobs.find(job), output, screen(quiet=quiet))
+
+    return in_home(work)
+
+
+def check(output: Path) -> None:
+    """UsageError if that file can't be written; asked before any work."""
+    from holdfast.output.formats import ending_of
+    from holdfast.output.target import check_target
+
+    ending_of(output)
+    check_target(output)
+
+
+async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
+    """Write the job's results; the exit code is 1 if a stored body turned out to be damaged."""
+    from holdfast.cli.pages import PAGES
+    from holdfast.output.export import Source, export, warc_bytes
+    from holdfast.output.formats import WARC
+
+    source = Source(home.tools.ledger, home.tools.segments, home.segment_path)
+    raw = output.name.lower().endswith(WARC)
+    total = await warc_bytes(source, job) if raw else job.counters.done
+    with _progress(total, shown, in_bytes=raw) as advance:
+        exported = await export(source, job, PAGES, output, advance)
+    shown.say(_said(job, exported))
+    return _damage(exported)
+
+
+def _said(job: Job, exported: "Exported") -> str:
+    what = f"wrote {plural(exported.count, exported.unit)} to {exported.path}"
+    so_far = (
+        "" if job.status in {Status.COMPLETED, Status.CANCELLED} else f", as far as the job is ({job.status})"
+    )
+    return f"{what} ({size(exported.bytes)}){so_far}."
+
+
+def _damage(exported: "Exported") -> int:
+    if not exported.damaged:
+        return 0
+    from holdfast.cli.complaints import say
+
+    count = plural(len(exported.damaged), "page stands", "pages stand")
+    say(f"{count} in the file without text, because the stored body is damaged; see `holdfast verify`:")
+    for line in exported.damaged[:_DAMAGED_SHOWN]:
+        say(f"  {line}")
+    return 1
+
+
+@contextmanager
+def _progress(total: int, shown: Screen, *, in_bytes: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; nothing elsewhere: the sentence at the end says all."""
+    from holdfast.cli.screen import Silence
+
+    if isinstance(shown, Silence) or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("exporting"), BarColumn(), amount, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda count: bar.update(task, completed=count)

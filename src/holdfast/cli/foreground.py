@@ -1,0 +1,123 @@
+"""Runs a job in this process, with its display, until it ends: what crawl, resume and restart share."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from holdfast.cli.opened import home_words
+from holdfast.cli.outcome import EXIT, as_json, ended, json_line
+from holdfast.cli.screen import Screen
+from holdfast.cli.view import Observer
+from holdfast.domain.errors import HoldfastError, LeaseLost
+from holdfast.domain.job import Job
+from holdfast.domain.states import Status
+from holdfast.engine.run import run
+from holdfast.engine.signals import SignalStop
+
+if TYPE_CHECKING:
+    from holdfast.bootstrap import Home
+
+REFRESH_S: Final = 0.5
+_STOPPED_HERE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is wanted of a run beside the crawl itself."""
+
+    json: bool = False
+    output: Path | None = None
+
+
+async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
+    """Work on a pending job until it ends; say how, and give the exit code."""
+    try:
+        job = await _run(home, job, screen)
+    except LeaseLost:
+        job = await home.tools.ledger.job(job.id)
+        if job.status is not Status.CANCELLED:
+            raise
+    except HoldfastError:
+        screen.close()
+        with suppress(HoldfastError):
+            _answer(await home.tools.ledger.job(job.id), ask)
+        raise
+    tallies = await home.tools.jobs.tallies(job.id) if job.status is Status.FAILED else []
+    screen.say(ended(job, home_words(), tallies))
+    return await finish(home, job, screen, ask)
+
+
+async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
+    """Write the output if there is room and time for it, answer, and give the exit code."""
+    if ask.output is not None and _wants_output(job):
+        from holdfast.cli.export import write
+
+        await write(home, job, ask.output, screen)
+    _answer(job, ask)
+    return EXIT[job.status]
+
+
+def _wants_output(job: Job) -> bool:
+    """Whatever the job has is worth having, unless the machine is going down or its disk is full."""
+    return job.status is not Status.PENDING and job.reason != "disk"
+
+
+def _answer(job: Job, ask: Ask) -> None:
+    if ask.json:
+        click.echo(json_line(as_json(job)))
+
+
+async def _run(home: "Home", job: Job, screen: Screen) -> Job:
+    stop = SignalStop(
+        on_first=lambda: screen.say("stopping once what is in flight is done; Ctrl-C again stops at once."),
+        at_once=lambda: _leave(screen),
+    )
+    try:
+        async with displayed(home, job, screen):
+            return await run(home.tools, job, home.worker_id(), stop)
+    finally:
+        # From here on Ctrl-C means what it means everywhere.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def displayed(home: "Home", job: Job, screen: Screen) -> AsyncIterator[None]:
+    """Show the job while the block lasts. A display that fails never fails the crawl."""
+    jobs = home.another_jobs()
+    observer = Observer(jobs, job.public_id, home.tools.clock)
+
+    async def keep_showing() -> None:
+        while True:
+            with suppress(HoldfastError):
+                screen.show(await observer.look())
+            await asyncio.sleep(REFRESH_S)
+
+    showing = asyncio.create_task(keep_showing())
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await showing
+        screen.close()
+        await jobs.close()
+
+
+def _leave(screen: Screen) -> None:
+    """At once: nothing that is committed needs us, and the next run finds that we are gone."""
+    screen.abandon()
+    with suppress(OSError):
+        os.write(
+            sys.stderr.fileno(),
+            b"holdfast: stopped at once; what was committed is safe. Run the same command again.\n",
+        )
+    os._exit(_STOPPED_HERE)

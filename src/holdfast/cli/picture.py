@@ -1,0 +1,146 @@
+"""The live display as a picture of one look. Pure: the same look gives the same picture."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.view import Left, View
+from holdfast.cli.words import clean, duration, number, rough, size
+from holdfast.domain.states import Status
+
+_BARS = "▁▂▃▄▅▆▇█"
+_HOSTS_SHOWN = 3
+_BAR_CELLS = 44
+_FAST = 10.0
+
+
+def picture(view: View) -> RenderableType:
+    """A handful of calm lines."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_row("pages", _pages(view))
+    table.add_row("speed", _speed(view))
+    table.add_row("time", Text(_time(view)))
+    table.add_row("checkpoint", Text(checkpoint(view)))
+    if view.hosts:
+        table.add_row("hosts", Text(_hosts(view)))
+    return Group(_title(view), _bar(view), table)
+
+
+def state(view: View) -> str:
+    """The phase, or what happens instead of it."""
+    job = view.job
+    if job.status is not Status.IN_PROGRESS:
+        return job.status.value
+    return "pausing" if job.desired == "pause" else job.phase
+
+
+def checkpoint(view: View) -> str:
+    """`12, 3 s ago (items)`."""
+    last = view.checkpoint
+    if last is None:
+        return "none yet"
+    return f"{number(last.number)}, {rough_ago(view.at - last.at)} ({last.reason.value})"
+
+
+def rough_ago(seconds: float) -> str:
+    """`just now`, `12 s ago`."""
+    return "just now" if seconds < 1 else f"{rough(seconds)} ago"
+
+
+def left(estimate: Left | None) -> str:
+    """`3 to 9 min left`; a growing queue has no end that we could know."""
+    if estimate is None:
+        return ""
+    least = rough(estimate.least_s)
+    if estimate.most_s is None:
+        return f"at least {least} left, the queue is growing"
+    most = rough(estimate.most_s)
+    if least == most:
+        return f"about {least} left"
+    number_, unit = least.split(" ")
+    return f"{number_ if most.endswith(f' {unit}') else least} to {most} left"
+
+
+def rate(pages_per_s: float) -> str:
+    """Pages per second; fractions where they matter."""
+    return f"{pages_per_s:,.0f}" if pages_per_s >= _FAST else f"{pages_per_s:.1f}"
+
+
+def _title(view: View) -> Text:
+    job = view.job
+    start = clean(str(next(iter(job.spec.get("start_urls", ())), job.kind)), 60)
+    more = len(job.spec.get("start_urls", ())) - 1
+    busy = job.status is Status.IN_PROGRESS
+    title = Text(no_wrap=True, overflow="ellipsis")
+    title.append("● " if busy else "○ ", "green" if busy else "yellow")
+    title.append(state(view), "bold")
+    title.append(f"  {start}")
+    if more > 0:
+        title.append(f" and {more} more", "dim")
+    title.append(f"  job {clean(job.name or job.short_id, 40)}", "dim")
+    return title
+
+
+def _bar(view: View) -> Text:
+    counters = view.job.counters
+    settled = counters.found - counters.queued
+    budget = view.job.limits.max_pages
+    shares = [settled / counters.found if counters.found else 0.0]
+    if budget:
+        shares.append(counters.done / budget)
+    share = min(1.0, max(shares))
+    cells = int(share * _BAR_CELLS)
+    bar = Text("  ")
+    bar.append("━" * cells, "green")
+    bar.append("─" * (_BAR_CELLS - cells), "dim")
+    bar.append(f"  {int(share * 100)} %", "dim")
+    return bar
+
+
+def _pages(view: View) -> Text:
+    counters = view.job.counters
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(number(counters.done), "bold")
+    limit = view.job.limits.max_pages
+    text.append(f" of {number(limit)} done" if limit else " done")
+    text.append(f"   {number(counters.queued)} queued")
+    text.append("   ")
+    text.append(f"{number(counters.failed)} failed", "red" if counters.failed else "dim")
+    return text
+
+
+def _speed(view: View) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append("-" if view.pages_per_s is None else f"{rate(view.pages_per_s)} pages/s")
+    if view.sparks:
+        text.append(f"  {spark_line(view.sparks[-24:])}", "cyan")
+    text.append(f"  {size(view.job.counters.bytes)}")
+    if view.bytes_per_s is not None:
+        text.append(f" ({size(view.bytes_per_s)}/s)", "dim")
+    return text
+
+
+def spark_line(values: tuple[float, ...]) -> str:
+    """One character for each value, from nothing to the highest of them."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[min(len(_BARS) - 1, int(value / top * len(_BARS)))] for value in values)
+
+
+def _time(view: View) -> str:
+    parts = [duration(view.active_s)]
+    limit = view.job.limits.time_limit_s
+    if limit is not None:
+        parts[0] += f" of {duration(limit + view.job.granted_s)}"
+    if estimate := left(view.left):
+        parts.append(estimate)
+    return ", ".join(parts)
+
+
+def _hosts(view: View) -> str:
+    shown = [f"{clean(host.name, 40)} ({number(host.queued)})" for host in view.hosts[:_HOSTS_SHOWN]]
+    rest = len(view.hosts) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")

@@ -1,0 +1,203 @@
+"""`holdfast show`."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from holdfast.cli.ls import standing
+from holdfast.cli.opened import in_home
+from holdfast.cli.outcome import as_json, json_line
+from holdfast.cli.params import common, job_argument
+from holdfast.cli.words import clean, duration, number, plural, size
+from holdfast.domain.checkpoint import Checkpoint
+from holdfast.domain.job import Job
+from holdfast.ports.jobs import Event, HostReport, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.bootstrap import Home
+
+_SHOWN = 10
+_LABEL = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that is shown of a job."""
+
+    job: Job
+    standing: str
+    held_by: str | None
+    statuses: dict[int, int]
+    tallies: list[Tally]
+    hosts: list[HostReport]
+    checkpoints: list[Checkpoint]
+    events: list[Event]
+
+
+@click.command()
+@job_argument
+@click.option("--json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--checkpoint-data", is_flag=True, help="Instead: all visited, queued and external URLs, as JSON."
+)
+@common
+def show(job: str | None, json: bool, checkpoint_data: bool) -> None:
+    """Show one job: counters, hosts, statuses, errors by cause, checkpoints."""
+
+    async def work(home: "Home") -> None:
+        found = await home.tools.jobs.find(job)
+        if checkpoint_data:
+            click.echo(json_line(asdict(await home.tools.jobs.checkpoint_data(found.id))))
+            return
+        facts = await _facts(home, found)
+        if json:
+            click.echo(json_line(facts_json(facts)))
+            return
+        for line in lines(facts):
+            click.echo(line)
+
+    in_home(work)
+
+
+async def _facts(home: "Home", job: Job) -> Facts:
+    jobs = home.tools.jobs
+    holder = await jobs.holder(job.id)
+    alive = holder is not None and home.tools.workers.lives(holder.worker_id) is not False
+    return Facts(
+        job=job,
+        standing=await standing(home, job),
+        held_by=holder.worker_id if holder is not None and alive else None,
+        statuses=await jobs.statuses(job.id),
+        tallies=await jobs.tallies(job.id),
+        hosts=await jobs.hosts(job.id, _SHOWN),
+        checkpoints=await jobs.checkpoints(job.id, _SHOWN),
+        events=await jobs.events(job.id, _SHOWN),
+    )
+
+
+def facts_json(facts: Facts) -> dict[str, Any]:
+    """What `lines` says, for programs."""
+    job = facts.job
+    return as_json(job) | {
+        "kind": job.kind,
+        "spec": dict(job.spec),
+        "limits": asdict(job.limits),
+        "pace": asdict(job.pace),
+        "checkpoints_due": asdict(job.checkpoints),
+        "durability": job.durability.value,
+        "created_at": iso(job.created_at),
+        "started_at": iso(job.started_at),
+        "finished_at": iso(job.finished_at),
+        "last_checkpoint_at": iso(job.last_checkpoint_at),
+        "held_by": facts.held_by,
+        "statuses": {str(status): count for status, count in facts.statuses.items()},
+        "outcomes": [asdict(tally) for tally in facts.tallies],
+        "hosts": [asdict(host) for host in facts.hosts],
+        "checkpoints": [_checkpoint_json(one) for one in facts.checkpoints],
+        "events": [asdict(event) | {"at": iso(event.at)} for event in facts.events],
+    }
+
+
+def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+    return asdict(checkpoint) | {"reason": checkpoint.reason.value, "at": iso(checkpoint.at)}
+
+
+def lines(facts: Facts) -> "Iterator[str]":
+    """The job for people. Sections without anything to say are left out."""
+    job, counters = facts.job, facts.job.counters
+    yield _line("job", f"{job.public_id}{f' ({clean(job.name)})' if job.name else ''}")
+    yield _line("status", facts.standing)
+    if facts.held_by is not None:
+        machine, pid, _ = facts.held_by.split("/", 2)
+        yield _line("held by", f"process {pid} on {machine}")
+    for url in list(job.spec.get("start_urls", ()))[:_SHOWN]:
+        yield _line("start", clean(url))
+    yield _line(
+        "pages", f"{number(counters.done)} done, {number(counters.queued)} queued, {size(counters.bytes)}"
+    )
+    yield _line(
+        "others",
+        f"{number(counters.failed)} failed, {number(counters.skipped)} skipped, "
+        f"{number(counters.redirected)} redirected",
+    )
+    yield _line("limits", _limits(job))
+    yield _line("pace", _pace(job))
+    yield _line("time", f"{duration(job.active_s)} active, created {stamp(job.created_at)}")
+    yield from _section(
+        "answers", [(number(count), f"HTTP {code}") for code, count in facts.statuses.items()]
+    )
+    for status, title in (
+        ("failed", "failures by cause"),
+        ("skipped", "skipped"),
+        ("redirected", "redirects"),
+    ):
+        found = [tally for tally in facts.tallies if tally.status == status and tally.reason]
+        yield from _section(title, [(number(tally.count), clean(tally.reason)) for tally in found])
+    yield from _section("hosts", [_host(host) for host in facts.hosts])
+    yield from _section("checkpoints, the newest first", [_checkpoint(one) for one in facts.checkpoints])
+    yield from _section("events, the newest first", [_event(event) for event in facts.events])
+
+
+def _line(label: str, value: str) -> str:
+    return f"{label:<{_LABEL}}{value}"
+
+
+def _section(title: str, rows: list[tuple[str, str]]) -> "Iterator[str]":
+    if rows:
+        yield ""
+        yield title
+        width = max(len(left) for left, _ in rows)
+        yield from (f"  {left:>{width}}  {right}" for left, right in rows)
+
+
+def _limits(job: Job) -> str:
+    limits = job.limits
+    parts = []
+    if limits.max_pages is not None:
+        parts.append(plural(limits.max_pages, "page"))
+    if limits.max_depth is not None:
+        parts.append(f"depth {limits.max_depth}")
+    if limits.max_bytes is not None:
+        parts.append(size(limits.max_bytes))
+    if limits.time_limit_s is not None:
+        parts.append(duration(limits.time_limit_s))
+    return ", ".join(parts) or "none"
+
+
+def _pace(job: Job) -> str:
+    pace = job.pace
+    return f"{pace.concurrency} at a time, {pace.per_host} per host, {pace.delay_s:g} s between two"
+
+
+def _host(host: HostReport) -> tuple[str, str]:
+    return number(
+        host.settled
+    ), f"{clean(host.name)}{f' ({number(host.queued)} queued)' if host.queued else ''}"
+
+
+def _checkpoint(checkpoint: Checkpoint) -> tuple[str, str]:
+    counters = checkpoint.counters
+    what = f"{stamp(checkpoint.at)}  {checkpoint.reason.value:<8}  {plural(checkpoint.items, 'item')}"
+    return number(
+        checkpoint.number
+    ), f"{what}, {number(counters.done)} done, {number(counters.queued)} queued"
+
+
+def _event(event: Event) -> tuple[str, str]:
+    return stamp(event.at), f"{event.kind}{f': {clean(event.detail)}' if event.detail else ''}"
+
+
+def stamp(at: float) -> str:
+    """Local time, to the second."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def iso(at: float | None) -> str | None:
+    """UTC, for programs."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -1,0 +1,127 @@
+"""A job's results into one file, in memory that doesn't grow with them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from holdfast.domain.job import Job
+from holdfast.output.formats import WARC, Columns, Row, ending_of, open_rows
+from holdfast.output.target import whole_file
+from holdfast.ports.ledger import Ledger, RecordRow
+from holdfast.ports.segments import DamagedRecord, Reading, Segments
+
+_PAGE: Final = 200
+"""Records read at a time: few enough that no reader keeps a snapshot for long."""
+_PIECE: Final = 1024 * 1024
+
+RowOf = Callable[[RecordRow, Reading | None], Row]
+OnProgress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What the rows of a job look like, and which of its records they come from."""
+
+    kind: str
+    columns: Columns
+    row_of: RowOf
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where results are read from."""
+
+    ledger: Ledger
+    segments: Segments
+    segment_path: Callable[[Job, str], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written. A row whose body is damaged stands in the file without its text."""
+
+    path: Path
+    count: int
+    unit: str
+    bytes: int
+    damaged: tuple[str, ...] = ()
+
+
+async def export(source: Source, job: Job, table: Table, path: Path, on_progress: OnProgress) -> Exported:
+    """Write the job's results as they are now; `on_progress` is told how many rows (or bytes) are written.
+
+    The format is told by the name's ending. Whatever is raised, a file that stood there before is untouched.
+    """
+    ending = ending_of(path)
+    if ending == WARC:
+        with whole_file(path) as file:
+            count = await _segments_into(file, source, job, on_progress)
+            size = file.tell()
+        return Exported(path, count, "segment", size)
+    damaged: list[str] = []
+    count = 0
+    with whole_file(path) as file:
+        with open_rows(ending, file, table.columns) as rows:
+            async for page in _pages(source.ledger, job, table.kind):
+                await asyncio.to_thread(rows.write, _rows_of(source.segments, job, table, page, damaged))
+                count += len(page)
+                on_progress(count)
+        size = file.tell()
+    return Exported(path, count, "page", size, tuple(damaged))
+
+
+async def warc_bytes(source: Source, job: Job) -> int:
+    """How much a WARC export of the job will write."""
+    return sum(segment.committed for segment in await source.ledger.segments(job.id))
+
+
+async def _pages(ledger: Ledger, job: Job, kind: str) -> AsyncIterator[list[RecordRow]]:
+    after = 0
+    while page := await ledger.records(job.id, after=after, limit=_PAGE, kind=kind):
+        yield page
+        after = page[-1].item.id
+
+
+def _rows_of(
+    segments: Segments, job: Job, table: Table, page: list[RecordRow], damaged: list[str]
+) -> Iterable[Row]:
+    for record in page:
+        try:
+            reading = _body(segments, job, record)
+        except DamagedRecord as error:
+            damaged.append(f"{record.item.url}: {error}")
+            reading = None
+        yield table.row_of(record, reading)
+
+
+def _body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:
+    """The stored exchange; for an exact duplicate, the one whose body it shares."""
+    place = record.revisit_of or record.location
+    return None if place is None else segments.read(job, place)
+
+
+async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: OnProgress) -> int:
+    """The committed bytes of all segments, one after the other: each is a series of whole gzip members."""
+    segments = await source.ledger.segments(job.id)
+    written = 0
+    for segment in segments:
+        written = await asyncio.to_thread(
+            _copy, source.segment_path(job, segment.name), segment.committed, file, written, on_progress
+        )
+    return len(segments)
+
+
+def _copy(path: Path, length: int, file: BinaryIO, written: int, on_progress: Callable[[int], Any]) -> int:
+    with path.open("rb", buffering=0) as segment:
+        left = length
+        while left:
+            piece = segment.read(min(_PIECE, left))
+            if not piece:
+                raise OSError(None, f"the segment {path.name} ends {left} bytes early; see `holdfast verify`")
+            file.write(piece)
+            left -= len(piece)
+            written += len(piece)
+            on_progress(written)
+    return written
