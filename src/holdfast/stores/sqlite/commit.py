@@ -13,7 +13,7 @@ import apsw
 import orjson
 
 from holdfast.domain.checkpoint import Counters
-from holdfast.domain.commit import Commit, Committed, HostQueue, Stored
+from holdfast.domain.commit import Commit, Committed, Ending, HostQueue, Stored
 from holdfast.domain.errors import LeaseLost, StorageFailed
 from holdfast.domain.item import (
     Done,
@@ -99,7 +99,7 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
     segment_id = _segment(db, lease, commit)
     _records(db, lease, commit, segment_id, change)
     reached(FaultPoint.IN_TRANSACTION, lease)
-    status = _end(db, lease, commit)
+    status = _end(db, lease, commit, desired)
     counters = _count(db, lease, commit, change, status)
     _checkpoint(db, lease, commit, seq, segment_id, counters, change)
     return Committed(seq, number, counters, _given(db, change), desired)
@@ -274,11 +274,14 @@ def _place(stored: Stored) -> tuple[Any, ...]:
     )
 
 
-def _end(db: apsw.Connection, lease: Lease, commit: Commit) -> Status | None:
+def _end(db: apsw.Connection, lease: Lease, commit: Commit, desired: str | None) -> Status | None:
     """The chunk's new status, if this commit ends the claim; the job follows, unless other chunks go on."""
     ending = commit.ending
     if ending is None:
         return None
+    if ending.action is Action.RELEASE and desired == "pause":
+        # A person's wish that the worker had not heard yet: released, the job would resume by itself.
+        ending = Ending(Action.PAUSE, "user")
     status = after(Status.IN_PROGRESS, ending.action)
     if ending.action is Action.COMPLETE:
         ((others,),) = fetch(db, 

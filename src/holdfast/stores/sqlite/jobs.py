@@ -141,6 +141,8 @@ class SqliteJobs:
             with immediate(db):
                 read_job(db, job_id)
                 db.execute(SQL["changing"], {"job_id": job_id, "changing": "remove"})
+                # A worker that went on writing between the slices would leave rows behind.
+                db.execute(SQL["fence_off"], {"job_id": job_id, "status": Status.CANCELLED})
 
         await self._database.run(begin)
         await self.finish_change(job_id)

@@ -119,7 +119,8 @@ SELECT :chunk_id, t.value ->> 0, t.value ->> 1, t.value ->> 2 FROM json_each(:ta
     ON CONFLICT (chunk_id, status, reason) DO UPDATE SET count = tallies.count + excluded.count;
 
 -- name: counted
--- The chunk's counters, raised here and nowhere else, and what the next claim should know. Primary key.
+-- The chunk's counters, raised here and nowhere else, and what the next claim should know. A claim that ends in order
+-- takes its own attempt back: only claims that died burn retries. Primary key.
 UPDATE chunks
    SET found = found + :found, queued = queued + :queued, done = done + :done, failed = failed + :failed,
        skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
@@ -128,7 +129,7 @@ UPDATE chunks
        cursor = coalesce(:cursor, cursor),
        waiting_until = NULL,
        cautious_left = :cautious_left,
-       claims_since_progress = iif(:progress, 0, claims_since_progress),
+       claims_since_progress = iif(:progress, 0, max(0, claims_since_progress - (:status IS NOT NULL))),
        stalls_since_progress = iif(:progress, 0, stalls_since_progress),
        marked_item = iif(:progress, NULL, marked_item),
        marked_deaths = iif(:progress, 0, marked_deaths),
