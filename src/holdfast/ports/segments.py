@@ -28,6 +28,8 @@ class Reading:
     headers: tuple[tuple[str, str], ...]
     payload: bytes
     """As stored: still content-encoded. Empty for a revisit."""
+    body: bytes
+    """Decoded, exactly as the fetcher gave it."""
     revisit: bool
     digest: bytes
     """Computed from the payload now, not copied from a header; for a revisit, the digest that it claims."""

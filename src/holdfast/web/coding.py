@@ -11,6 +11,8 @@ from holdfast.ports.fetcher import FetchFailed
 
 ACCEPTED: Final = "gzip, br, zstd"
 """What to say in Accept-Encoding."""
+DECODED_BYTES: Final = 64 * 1024 * 1024
+"""No body is larger than this, however small its payload."""
 
 _IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # wrong in its stub
 _GZIP_MAGIC: Final = b"\x1f\x8b"

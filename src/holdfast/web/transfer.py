@@ -7,6 +7,7 @@ from typing import Final
 import certifi
 import pycurl  # type: ignore[import-untyped]  # has no types
 
+from holdfast.web.coding import DECODED_BYTES
 from holdfast.web.reasons import Broken
 
 
@@ -22,7 +23,7 @@ class FetchLimits:
     slow_s: int = 30
     body_bytes: int = 32 * 1024 * 1024
     """Of the payload as it comes off the wire."""
-    decoded_bytes: int = 64 * 1024 * 1024
+    decoded_bytes: int = DECODED_BYTES
     header_bytes: int = 64 * 1024
 
 

@@ -1,16 +1,13 @@
 """A stored exchange leads to exactly what handling it found."""
 
 import asyncio
-import gzip
 import hashlib
 from dataclasses import replace
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.site.web_of_dict import NOW, START, crawl, handle, item, job, moved, page, reply
 
-from holdfast.crawl.encoding import DecodeFailed
 from holdfast.domain.commit import Location
 from holdfast.domain.item import Done, Found, Item, Redirected
 from holdfast.domain.job import Limits
@@ -29,6 +26,7 @@ def stored(response, url=START):
         response.status,
         tuple(response.headers),
         response.payload,
+        response.body,
         revisit=False,
         digest=digest,
     )
@@ -169,21 +167,6 @@ def test_links_beyond_the_external_cap_are_given_unless_rejudging():
     assert outcome.unkept == 1
     assert [found.skip for found in relinked(spec, {}, one, outcome)] == [None, "external"]
     assert [found.skip for found in relinked(spec, {}, replace(one, rejudge=True), outcome)] == [None]
-
-
-def test_bodies_are_unpacked_first():
-    response = reply(body=b"<title>T</title><a href=/x>", headers=[("Content-Encoding", "gzip")])
-    response = replace(response, payload=gzip.compress(response.body))
-    one = item()
-    outcome = handle({START: response}, one)
-    assert isinstance(outcome, Done)
-    [record] = outcome.records
-    assert record.exchange.digest == hashlib.sha256(response.payload).digest()
-    assert record.data["sha256"] == hashlib.sha256(response.body).hexdigest()
-    assert tuple(relinked(SiteSpec((START,)), {}, one, outcome)) == outcome.found
-    broken = replace(stored(response), payload=b"\x00\x01broken")
-    with pytest.raises(DecodeFailed):
-        SitePipeline().relink(job(SiteSpec((START,))), {}, one, record, broken)
 
 
 def test_errors_and_missing_bodies_lead_nowhere():

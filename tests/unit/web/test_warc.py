@@ -1,5 +1,6 @@
 """Segments hold what was fetched: for us, and for anybody's WARC tools."""
 
+import gzip
 import hashlib
 import io
 import itertools
@@ -62,6 +63,19 @@ def test_what_was_appended_is_read_back(tmp_path):
     assert first.digest == hashlib.sha256(b"one").digest() == appended.stored[0].digest
     assert (second.url, second.status, second.payload) == ("http://example.org/2", 404, b"two")
     assert readings(store, appended) == [first, second]
+
+
+def test_a_compressed_payload_is_kept_as_it_came_and_read_back_unpacked(tmp_path):
+    payload = gzip.compress(b"<p>hello</p>")
+    [appended] = append(segments(tmp_path), [exchange(payload, headers=(("Content-Encoding", "gzip"),))])
+    found = segments(tmp_path).read(JOB, appended.stored[0].location)
+    assert (found.payload, found.body) == (payload, b"<p>hello</p>")
+
+
+def test_a_body_that_cannot_be_unpacked_is_damage(tmp_path):
+    [appended] = append(segments(tmp_path), [exchange(b"\0\1", headers=(("Content-Encoding", "gzip"),))])
+    with pytest.raises(DamagedRecord):
+        segments(tmp_path).read(JOB, appended.stored[0].location)
 
 
 def test_ranges_are_contiguous_from_nothing_and_have_their_checksum(tmp_path):

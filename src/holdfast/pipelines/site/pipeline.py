@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from holdfast.crawl.encoding import decode
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join
@@ -37,8 +36,7 @@ class SitePipeline:
 
         `reading` has to hold the payload itself (for a revisit: that of the record that it points to).
         For an item to be rejudged, external links are left out: they were kept or counted when it was
-        handled, and neither depends on its depth. Raises crawl.encoding.DecodeFailed for a payload that can't
-        be unpacked.
+        handled, and neither depends on its depth.
         """
         judge = self._judge(job, Notes.read(cursor))
         if record.kind == "redirect":
@@ -46,8 +44,7 @@ class SitePipeline:
         if record.kind != "page" or reading is None:
             return ()
         data = record.data
-        body = decode(reading.payload, data["encoding"])
-        page = read_page(body, data["content_type"], data["charset"])
+        page = read_page(reading.body, data["content_type"], data["charset"])
         if page is None:
             return ()
         base = base_of(item.url, page)

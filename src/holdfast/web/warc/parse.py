@@ -6,7 +6,9 @@ from typing import Final
 from isal import isal_zlib
 
 from holdfast.domain.commit import Location
+from holdfast.ports.fetcher import FetchFailed
 from holdfast.ports.segments import DamagedRecord, Reading
+from holdfast.web.coding import DECODED_BYTES, codings, decode
 
 GZIP: Final = 31
 VERSION_LINE: Final = b"WARC/1.1\r\n"
@@ -60,6 +62,7 @@ def reading(record: bytes, location: Location) -> Reading | None:
         status=status,
         headers=headers,
         payload=payload,
+        body=_decoded(headers, payload),
         revisit=revisit,
         digest=_claimed(digest, payload) if revisit else _checked(digest, payload),
     )
@@ -93,6 +96,17 @@ def _http_head(head: bytes) -> tuple[int, tuple[tuple[str, str], ...]]:
             raise DamagedRecord(f"no HTTP header: {line[:80]!r}")
         headers.append((name, value))
     return int(code), tuple(headers)
+
+
+def _decoded(headers: tuple[tuple[str, str], ...], payload: bytes) -> bytes:
+    """The body as the fetcher made it of this payload: it was whole then, so nothing may be missing now."""
+    applied = [value for name, value in headers if name.lower() == "content-encoding"]
+    if not applied or not payload:
+        return payload
+    try:
+        return decode(payload, codings(applied), DECODED_BYTES, framed=True)
+    except FetchFailed as failed:
+        raise DamagedRecord(f"the body can't be decoded: {failed}") from None
 
 
 def _checked(label: str, payload: bytes) -> bytes:

@@ -32,8 +32,10 @@ class Making:
 
 
 class WarcWriter:
-    """Appends a claim's exchanges. What waits for the disk (fsync) has a thread of its own; packing and writing
-    don't: handing the interpreter back and forth cost more than it gave (docs/adr/0005).
+    """Appends a claim's exchanges.
+
+    What waits for the disk (fsync) has a thread of its own; packing and writing don't: handing the interpreter
+    back and forth cost more than it gave (docs/adr/0005).
 
     Ranges of one segment are contiguous from 0. An append that fails or is cancelled ends its file: the next
     one opens another, so that no range can follow bytes of which nobody knows what they are.
