@@ -1,35 +1,62 @@
--- Each statement gives (subject, detail) for what does not agree. Only scans: `verify` may take its time.
+-- What the ledger can tell about itself. The statements whose names hold `kind__` give (subject, detail) for each
+-- disagreement of that kind. Only scans: `verify` may take its time.
 
--- name: quick_check
-PRAGMA quick_check;
+-- name: integrity
+-- Pages, indexes against their tables, CHECKs, types: of the whole home.
+PRAGMA integrity_check;
 
--- name: counter__chunk_statuses
--- The chunk's counters against its items.
-SELECT 'chunk ' || c.id || ' ' || s.name,
-       'says ' || s.said || ', its items are ' || s.counted
-  FROM chunks AS c
-  JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
-  JOIN (SELECT ch.id AS chunk_id, n.name, n.said,
-               (SELECT count(*) FROM items AS i WHERE i.job_id = ch.job_id AND i.run = ch.run AND i.chunk_id = ch.id
-                   AND (n.name = 'found' OR i.status = n.status)) AS counted
-          FROM chunks AS ch
-          JOIN (SELECT id, 'found' AS name, '' AS status, found AS said FROM chunks
-                UNION ALL SELECT id, 'queued', 'pending', queued FROM chunks
-                UNION ALL SELECT id, 'done', 'done', done FROM chunks
-                UNION ALL SELECT id, 'failed', 'failed', failed FROM chunks
-                UNION ALL SELECT id, 'skipped', 'skipped', skipped FROM chunks
-                UNION ALL SELECT id, 'redirected', 'redirected', redirected FROM chunks) AS n ON n.id = ch.id
-         WHERE ch.job_id = :job_id) AS s ON s.chunk_id = c.id
- WHERE j.id = :job_id AND s.said <> s.counted;
+-- name: foreign_keys
+-- Rows whose parent is missing, of the whole home.
+PRAGMA foreign_key_check;
+
+-- name: addresses
+-- Every item's address and the fingerprint it goes by, a page at a time. Primary key.
+SELECT i.id, i.url, i.fingerprint
+  FROM items AS i NOT INDEXED
+ WHERE i.id > :after AND i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
+ ORDER BY i.id LIMIT :limit;
+
+-- name: counter__chunks
+-- A chunk's counters against its items.
+WITH counted AS (
+    SELECT i.chunk_id, count(*) AS found,
+           sum(i.status = 'pending') AS queued, sum(i.status = 'done') AS done, sum(i.status = 'failed') AS failed,
+           sum(i.status = 'skipped') AS skipped, sum(i.status = 'redirected') AS redirected
+      FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+     WHERE j.id = :job_id GROUP BY i.chunk_id),
+names (name) AS (VALUES ('found'), ('queued'), ('done'), ('failed'), ('skipped'), ('redirected')),
+compared AS (
+    SELECT c.id, names.name,
+           CASE names.name WHEN 'found' THEN c.found WHEN 'queued' THEN c.queued WHEN 'done' THEN c.done
+                WHEN 'failed' THEN c.failed WHEN 'skipped' THEN c.skipped ELSE c.redirected END AS said,
+           coalesce(CASE names.name WHEN 'found' THEN n.found WHEN 'queued' THEN n.queued WHEN 'done' THEN n.done
+                WHEN 'failed' THEN n.failed WHEN 'skipped' THEN n.skipped ELSE n.redirected END, 0) AS counted
+      FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+      CROSS JOIN names LEFT JOIN counted AS n ON n.chunk_id = c.id
+     WHERE j.id = :job_id)
+SELECT 'chunk ' || id || ' ' || name, 'says ' || said || ', its items are ' || counted
+  FROM compared WHERE said <> counted;
 
 -- name: counter__bytes
-SELECT 'chunk ' || c.id || ' bytes', 'says ' || c.bytes || ', its records are ' || coalesce(sum(r.size), 0)
-  FROM chunks AS c
-  JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
-  LEFT JOIN items AS i ON i.job_id = c.job_id AND i.run = c.run AND i.chunk_id = c.id
-  LEFT JOIN records AS r ON r.job_id = c.job_id AND r.run = c.run AND r.item_id = i.id
+-- A chunk's bytes against its records.
+SELECT 'chunk ' || c.id || ' bytes', 'says ' || c.bytes || ', its records have ' || coalesce(n.size, 0)
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  LEFT JOIN (SELECT i.chunk_id, sum(r.size) AS size
+               FROM jobs AS j JOIN records AS r ON r.job_id = j.id AND r.run = j.run JOIN items AS i ON i.id = r.item_id
+              WHERE j.id = :job_id GROUP BY i.chunk_id) AS n ON n.chunk_id = c.id
+ WHERE j.id = :job_id AND c.bytes <> coalesce(n.size, 0);
+
+-- name: counter__external
+-- What was only counted is at least what the pages say that they left out. A repair drops pages, not what they counted.
+SELECT 'chunk ' || c.id || ' external', 'says ' || c.external || ', its pages left out ' || n.unkept
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  JOIN (SELECT i.chunk_id, sum(coalesce(r.data ->> 'unkept', 0)) AS unkept
+          FROM jobs AS j JOIN records AS r ON r.job_id = j.id AND r.run = j.run JOIN items AS i ON i.id = r.item_id
+         WHERE j.id = :job_id GROUP BY i.chunk_id) AS n ON n.chunk_id = c.id
+  LEFT JOIN (SELECT DISTINCT chunk_id FROM commits
+              WHERE job_id = :job_id AND segment_id IS NOT NULL AND crc IS NULL) AS torn ON torn.chunk_id = c.id
  WHERE j.id = :job_id
- GROUP BY c.id HAVING c.bytes <> coalesce(sum(r.size), 0);
+   AND (c.external < n.unkept OR (c.external > n.unkept AND torn.chunk_id IS NULL));
 
 -- name: counter__tallies
 -- Tallies against items, both ways.
@@ -41,13 +68,14 @@ said AS (
     SELECT t.chunk_id, t.status, t.reason, t.count AS n
       FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
      WHERE j.id = :job_id AND t.count > 0)
-SELECT 'tally ' || coalesce(s.status, k.status) || ' ' || coalesce(s.reason, k.reason),
+SELECT rtrim('tally ' || coalesce(s.status, k.status) || ' ' || coalesce(s.reason, k.reason)),
        'says ' || coalesce(s.n, 0) || ', the items are ' || coalesce(k.n, 0)
   FROM said AS s
   FULL JOIN counted AS k ON k.chunk_id = s.chunk_id AND k.status = s.status AND k.reason = s.reason
  WHERE coalesce(s.n, 0) <> coalesce(k.n, 0);
 
 -- name: counter__hosts
+-- A host's counters against its items.
 SELECT 'host ' || h.name,
        'says ' || h.queued || ' queued and ' || h.settled || ' settled, its items are '
        || coalesce(n.queued, 0) || ' and ' || coalesce(n.settled, 0)
@@ -59,19 +87,55 @@ SELECT 'host ' || h.name,
  WHERE j.id = :job_id AND (h.queued <> coalesce(n.queued, 0) OR h.settled <> coalesce(n.settled, 0));
 
 -- name: sequence__chunks
--- seq counts the commits of a chunk.
-SELECT 'chunk ' || c.id, 'stands at seq ' || c.seq || ', its commits are ' || count(k.number) || ' up to ' || coalesce(max(k.seq), 0)
+-- A chunk's commits are 1, 2, 3, ... up to its seq; no two have the same, so three numbers tell.
+SELECT 'chunk ' || c.id,
+       'stands at seq ' || c.seq || ', its ' || count(k.number) || ' commits go from '
+       || coalesce(min(k.seq), 0) || ' to ' || coalesce(max(k.seq), 0)
   FROM chunks AS c
   JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
   LEFT JOIN commits AS k ON k.job_id = c.job_id AND k.chunk_id = c.id
  WHERE j.id = :job_id
- GROUP BY c.id HAVING c.seq <> count(k.number) OR c.seq <> coalesce(max(k.seq), 0);
+ GROUP BY c.id
+HAVING c.seq <> count(k.number) OR c.seq <> coalesce(max(k.seq), 0) OR coalesce(min(k.seq), 1) <> 1;
 
 -- name: sequence__numbers
-SELECT 'job', 'stands at commit ' || j.commit_no || ', the highest there is ' || coalesce(max(k.number), 0)
-  FROM jobs AS j LEFT JOIN commits AS k ON k.job_id = j.id
+-- The commits of a run have each number up to the job's last.
+SELECT 'job', 'stands at commit ' || j.commit_no || ', its ' || count(*) || ' commits go from '
+       || min(k.number) || ' to ' || max(k.number)
+  FROM jobs AS j JOIN commits AS k ON k.job_id = j.id AND k.run = j.run
  WHERE j.id = :job_id
- GROUP BY j.id HAVING j.commit_no < coalesce(max(k.number), 0);
+ GROUP BY j.id HAVING j.commit_no <> max(k.number) OR count(*) <> max(k.number) - min(k.number) + 1
+     OR (j.run = 1 AND min(k.number) <> 1);
+
+-- name: span__gaps
+-- The commits' ranges of a segment follow each other without a gap, from 0 on.
+SELECT s.name, 'commit ' || n.number || ' wrote from ' || n.start || ' on, the one before it up to ' || n.before
+  FROM (SELECT k.segment_id, k.number, k.start,
+               lag(k.until, 1, 0) OVER (PARTITION BY k.segment_id ORDER BY k.start, k.until) AS before
+          FROM commits AS k WHERE k.job_id = :job_id AND k.until > k.start) AS n
+  JOIN segments AS s ON s.id = n.segment_id JOIN jobs AS j ON j.id = s.job_id AND j.run = s.run
+ WHERE n.start <> n.before;
+
+-- name: span__ends
+-- The last range of a segment ends where the segment is committed to.
+SELECT s.name, 'is committed to ' || s.committed || ', its commits wrote up to ' || coalesce(max(k.until), 0)
+  FROM segments AS s JOIN jobs AS j ON j.id = s.job_id AND j.run = s.run
+  LEFT JOIN commits AS k ON k.segment_id = s.id AND k.until > k.start
+ WHERE j.id = :job_id
+ GROUP BY s.id HAVING s.committed <> coalesce(max(k.until), 0);
+
+-- name: span__epochs
+-- Nobody wrote for a claim that there hasn't been.
+SELECT s.name, 'is of epoch ' || s.epoch || ', its chunk is at ' || c.epoch
+  FROM segments AS s JOIN jobs AS j ON j.id = s.job_id AND j.run = s.run JOIN chunks AS c ON c.id = s.chunk_id
+ WHERE j.id = :job_id AND s.epoch > c.epoch;
+
+-- name: job__unfinished
+-- What completed without a limit has nothing left to do.
+SELECT 'job', 'is completed, and ' || count(*) || ' items wait, the first of them ' || min(i.url)
+  FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = j.run
+ WHERE j.id = :job_id AND j.status = 'completed' AND j.reason IS NULL AND (i.status = 'pending' OR i.rejudge = 1)
+HAVING count(*) > 0;
 
 -- name: item__done_without_record
 -- Each done or redirected item has its record.
@@ -86,18 +150,69 @@ SELECT i.url, 'is ' || i.status || ' and has a record'
   FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run JOIN items AS i ON i.id = r.item_id
  WHERE j.id = :job_id AND i.status IN ('pending', 'skipped');
 
+-- name: item__parent
+SELECT i.url, 'was found on item ' || i.parent_id || ', which is missing'
+  FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+ WHERE j.id = :job_id AND i.parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items AS p WHERE p.id = i.parent_id);
+
+-- name: item__commits
+-- Nothing was found or settled by a commit that is still to come.
+SELECT i.url, 'was found by commit ' || i.found_commit || coalesce(' and settled by ' || i.settled_commit, '')
+       || ', the job stands at ' || j.commit_no
+  FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+ WHERE j.id = :job_id AND (i.found_commit > j.commit_no OR i.settled_commit > j.commit_no);
+
 -- name: record__orphan
 SELECT 'record of item ' || r.item_id, 'its item is missing'
   FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run
  WHERE j.id = :job_id AND NOT EXISTS (SELECT 1 FROM items AS i WHERE i.id = r.item_id);
 
--- name: item__parent
-SELECT i.url, 'was found on item ' || i.parent_id || ', which is missing'
-  FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
- WHERE j.id = :job_id AND i.parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM items AS p WHERE p.id = i.parent_id);
+-- name: record__ordinals
+-- An item's records are 0, 1, 2, ...
+SELECT i.url, 'has ' || count(*) || ' records, numbered up to ' || max(r.ordinal)
+  FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run JOIN items AS i ON i.id = r.item_id
+ WHERE j.id = :job_id
+ GROUP BY r.item_id HAVING count(*) <> max(r.ordinal) + 1 OR min(r.ordinal) <> 0;
+
+-- name: record__sizes
+SELECT i.url, 'counts for ' || r.size || ' bytes, its data says ' || coalesce(r.data ->> 'size', 0)
+  FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run JOIN items AS i ON i.id = r.item_id
+ WHERE j.id = :job_id AND r.size <> coalesce(r.data ->> 'size', 0);
+
+-- name: record__outside_its_commit
+-- A record's bytes lie in the range that its commit wrote. Primary key of commits.
+SELECT i.url,
+       iif(k.number IS NULL, 'commit ' || r.commit_no || ', which wrote it, is missing',
+           'lies at ' || r.start || ' to ' || (r.start + r.length) || ' of segment ' || s.name
+           || ', outside of what commit ' || r.commit_no || ' wrote')
+  FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run JOIN items AS i ON i.id = r.item_id
+  LEFT JOIN commits AS k ON k.job_id = r.job_id AND k.number = r.commit_no
+  LEFT JOIN segments AS s ON s.id = r.segment_id
+ WHERE j.id = :job_id
+   AND (k.number IS NULL
+        OR (r.segment_id IS NOT NULL
+            AND (k.segment_id IS NOT r.segment_id OR r.start < k.start OR r.start + r.length > k.until)));
 
 -- name: record__past_the_end
 SELECT i.url, 'its bytes reach to ' || (r.start + r.length) || ', segment ' || s.name || ' is committed to ' || s.committed
   FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run
   JOIN items AS i ON i.id = r.item_id JOIN segments AS s ON s.id = r.segment_id
  WHERE j.id = :job_id AND r.start + r.length > s.committed;
+
+-- name: record__body_past_the_end
+-- A revisit points to committed bytes only.
+SELECT i.url, 'the body that it stands for reaches to ' || (r.body_start + r.body_length) || ', segment ' || s.name
+       || ' is committed to ' || s.committed
+  FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run
+  JOIN items AS i ON i.id = r.item_id JOIN segments AS s ON s.id = r.body_segment_id
+ WHERE j.id = :job_id AND r.body_start + r.body_length > s.committed;
+
+-- name: record__overlaps
+-- No byte belongs to two records. Index records_place.
+SELECT i.url, 'begins at ' || n.start || ' of segment ' || s.name || ', another record ends at ' || n.before
+  FROM (SELECT r.item_id, r.segment_id, r.start,
+               lag(r.start + r.length, 1, 0) OVER (PARTITION BY r.segment_id ORDER BY r.start, r.length) AS before
+          FROM records AS r JOIN jobs AS j ON j.id = r.job_id AND j.run = r.run
+         WHERE j.id = :job_id AND r.segment_id IS NOT NULL) AS n
+  JOIN items AS i ON i.id = n.item_id JOIN segments AS s ON s.id = n.segment_id
+ WHERE n.start < n.before;

@@ -1,0 +1,187 @@
+"""Each row against the bytes that it names: whole record, address, digest, body, and where that leads."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from holdfast.domain.commit import Location
+from holdfast.domain.item import Found, Record
+from holdfast.domain.job import Job
+from holdfast.engine.tools import Tools
+from holdfast.engine.verify_report import Report
+from holdfast.engine.verify_segments import Places, empty_places, pages_of_records
+from holdfast.ports.ledger import Discrepancy, RecordRow
+from holdfast.ports.segments import DamagedRecord, Reading
+
+COUNTED = "external"
+"""The one reason for which a finding may be counted instead of kept."""
+REMEMBERED = 200_000
+
+
+@dataclass(slots=True)
+class Examined:
+    """What looking at one row gave."""
+
+    row: RecordRow
+    complaints: list[Discrepancy]
+    found: list[Found]
+    """Findings of which it isn't known yet whether they are items."""
+    links: int
+
+    def complain(self, kind: str, detail: str) -> None:
+        """Something about the row's item doesn't hold."""
+        self.complaints.append(Discrepancy(kind, self.row.item.url, detail))
+
+
+class Seen:
+    """Addresses that are items for certain; may forget."""
+
+    def __init__(self) -> None:
+        self._young: set[bytes] = set()
+        self._old: set[bytes] = set()
+
+    def __contains__(self, fingerprint: bytes) -> bool:
+        return fingerprint in self._young or fingerprint in self._old
+
+    def update(self, fingerprints: set[bytes]) -> None:
+        """Remember these."""
+        self._young |= fingerprints
+        if len(self._young) > REMEMBERED // 2:
+            self._old, self._young = self._young, set()
+
+
+async def check_records(tools: Tools, job: Job, report: Report) -> Mapping[str, Places]:
+    """Each row of the job; gives the places that they name, by segment."""
+    places = empty_places()
+    examiner = Examiner(tools, job)
+    async for rows in pages_of_records(tools, job, report):
+        examined = await asyncio.to_thread(examiner.examine_all, rows)
+        for row in rows:
+            if row.location is not None:
+                places[row.location.segment].add(row.location)
+        for one in examined:
+            report.add(*one.complaints)
+            report.links += one.links
+        report.add(*await examiner.strays(examined))
+        report.records += len(rows)
+        report.pages += sum(row.status == "done" for row in rows)
+        report.progress.more(len(rows))
+    return places
+
+
+class Examiner:
+    """Looks at the rows of one job."""
+
+    def __init__(self, tools: Tools, job: Job) -> None:
+        self._tools = tools
+        self._job = job
+        self._seen = Seen()
+
+    def examine_all(self, rows: list[RecordRow]) -> list[Examined]:
+        """Some rows in one go."""
+        return [self._examine(row) for row in rows]
+
+    def _examine(self, row: RecordRow) -> Examined:
+        """Read what a row names, once, and compare. No body outlives this call."""
+        examined = Examined(row, [], [], 0)
+        if row.location is None:
+            if "sha256" in row.data:
+                examined.complain("record", "names no stored response")
+            return examined
+        try:
+            reading = self._tools.segments.read(self._job, row.location)
+        except DamagedRecord as error:
+            examined.complain("record", f"its stored response is damaged: {error}")
+            return examined
+        _compare(examined, reading)
+        if row.revisit_of is not None:
+            whole = self._with_body(examined, reading, row.revisit_of)
+        else:
+            whole = None if reading.revisit else reading
+        if whole is not None:
+            _compare_body(examined, whole)
+            self._extract(examined, whole)
+        return examined
+
+    def _with_body(self, examined: Examined, revisit: Reading, place: Location) -> Reading | None:
+        """A revisit, with the body that it stands for if that is the right one; all else is its own."""
+        try:
+            original = self._tools.segments.read(self._job, place)
+        except DamagedRecord as error:
+            examined.complain("revisit", f"the body that it stands for is damaged: {error}")
+            return None
+        if original.revisit or original.digest != examined.row.digest:
+            detail = f"stands for what is stored of {original.url}, which is not its body"
+            examined.complain("revisit", detail)
+            return None
+        return replace(revisit, payload=original.payload, body=original.body)
+
+    def _extract(self, examined: Examined, reading: Reading) -> None:
+        """Where the stored body leads to."""
+        row, seen = examined.row, self._seen
+        try:
+            findings = self._tools.pipeline.relink(
+                self._job, {}, row.item, Record(row.kind, row.data), reading
+            )
+            for found in findings:
+                examined.links += 1
+                if found.fingerprint not in seen:
+                    examined.found.append(found)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            # The row's data isn't what its pipeline wrote.
+            examined.complain("page", f"can't be read again from its stored body: {error!r}")
+
+    async def strays(self, examined: list[Examined]) -> list[Discrepancy]:
+        """Findings that are neither items nor among those that their page says it only counted."""
+        sought = {found.fingerprint for one in examined for found in one.found}
+        if not sought:
+            return []
+        known = await self._tools.ledger.known(self._job.id, list(sought))
+        self._seen.update(known)
+        strays = []
+        for one in examined:
+            strays += _strays(one.row, [found for found in one.found if found.fingerprint not in known])
+        return strays
+
+
+def _compare(examined: Examined, reading: Reading) -> None:
+    """The row against the head of its stored response."""
+    row = examined.row
+    if reading.url != row.item.url:
+        examined.complain("record", f"its stored response is that of {reading.url}")
+    if reading.digest != row.digest:
+        said = "none" if row.digest is None else row.digest.hex()
+        examined.complain("digest", f"the ledger says {said}, its bytes give {reading.digest.hex()}")
+    said_status = row.data.get("status", reading.status)
+    if reading.status != said_status:
+        examined.complain("record", f"the ledger says status {said_status}, its response {reading.status}")
+    if reading.revisit and row.revisit_of is None:
+        examined.complain("revisit", "what is stored is a revisit, and the row names no body")
+    if not reading.revisit and row.revisit_of is not None:
+        examined.complain("revisit", "the row stands for another body, and what is stored has its own")
+
+
+def _compare_body(examined: Examined, reading: Reading) -> None:
+    """What the row says of the decoded body."""
+    data, body = examined.row.data, reading.body
+    said = data.get("size", len(body))
+    if said != len(body):
+        examined.complain("page", f"the row says {said} bytes, the body has {len(body)}")
+    plain = body is reading.payload or body == reading.payload
+    digest = (reading.digest if plain else sha256(body).digest()).hex()
+    said = data.get("sha256", digest)
+    if said != digest:
+        examined.complain("page", f"the row says SHA-256 {said}, the body has {digest}")
+
+
+def _strays(row: RecordRow, missing: list[Found]) -> list[Discrepancy]:
+    lost = [found for found in missing if found.skip != COUNTED]
+    strays = [
+        Discrepancy("link", found.url, f"{row.item.url} leads there, and it is no item") for found in lost
+    ]
+    counted, allowed = len(missing) - len(lost), int(row.data.get("unkept", 0))
+    if counted > allowed:
+        detail = f"leads to {counted} addresses out of scope that are no items, and counted {allowed}"
+        strays.append(Discrepancy("link", row.item.url, detail))
+    return strays
