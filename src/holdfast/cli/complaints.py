@@ -10,12 +10,22 @@ from pathlib import Path
 
 import click
 
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import HoldfastError, WrongState
+from holdfast.domain.states import Action
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 _EXIT_DEAF = 141
+_BY_COMMAND = {
+    Action.CLAIM: "`holdfast resume`",
+    Action.RESUME: "`holdfast resume`",
+    Action.PAUSE: "`holdfast pause`",
+    Action.CANCEL: "`holdfast cancel`",
+    Action.RESTART: "`holdfast restart`",
+    Action.EXTEND: "`holdfast crawl` with a higher limit",
+}
+"""What a person types for what the table of states allows; the others are the machine's."""
 
 
 def say(sentence: str) -> None:
@@ -46,6 +56,9 @@ def deaf() -> int:
 
 def tell(error: Exception, context: Mapping[str, object]) -> int:
     """An error of ours says what to do itself; any other is a bug, and its traceback goes to a file."""
+    if isinstance(error, WrongState):
+        say(wrong_state(error))
+        return error.exit_code
     if isinstance(error, HoldfastError):
         say(_sentence(str(error)))
         return error.exit_code
@@ -54,6 +67,14 @@ def tell(error: Exception, context: Mapping[str, object]) -> int:
     seen = "" if place is None else f" The traceback is in {place}; please report it with that."
     say(f"that should not have happened ({what}). What was committed is safe.{seen}")
     return EXIT_FAILED
+
+
+def wrong_state(error: WrongState) -> str:
+    """The status that was found, and the commands that it allows."""
+    commands = dict.fromkeys(
+        _BY_COMMAND[action] for action in map(Action, error.allowed) if action in _BY_COMMAND
+    )
+    return f"can't {error.action} a job that is {error.status}; from there you can: {', '.join(commands)}."
 
 
 def _sentence(text: str) -> str:

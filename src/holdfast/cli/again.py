@@ -1,0 +1,121 @@
+"""`holdfast resume` and `restart`: a job that is there, run here."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.opened import in_home
+from holdfast.cli.outcome import counted
+from holdfast.cli.params import DURATION, common, job_argument
+from holdfast.domain.job import Job
+from holdfast.domain.states import Action, Status, after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.bootstrap import Home
+    from holdfast.cli.foreground import Ask
+    from holdfast.cli.screen import Screen
+
+
+def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
+    for option in (
+        click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
+        click.option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Export to FILE at the end.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@job_argument
+@click.option(
+    "--time-limit", type=DURATION, metavar="T", help="Allow so much active time from now on, such as 30m."
+)
+@_run_options
+@common
+def resume(job: str | None, time_limit: float | None, output: Path | None, json: bool, quiet: bool) -> int:
+    """Go on with a stopped job, here, with the limits that it has.
+
+    A time limit that ran out is granted once more, or the one given here. Exit codes are those of crawl.
+    """
+    ask, shown = _prepared(output, json=json, quiet=quiet)
+
+    async def work(home: "Home") -> int:
+        found = await _freed(home, job)
+        if found.status is not Status.PENDING:
+            after(found.status, Action.RESUME)
+        if time_limit is not None:
+            await _grant(home, found, time_limit)
+        if found.status is not Status.PENDING:
+            # A pending job has lost its worker, and waits for one: that is us.
+            await home.tools.jobs.resume(found.id, now=home.tools.clock.wall())
+        shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
+        return await _run(home, found.id, shown, ask)
+
+    return in_home(work)
+
+
+@click.command()
+@job_argument
+@click.option("--no-run", is_flag=True, help="Only reset it; `resume` runs it later.")
+@_run_options
+@common
+def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quiet: bool) -> int:
+    """Forget what a stopped job has, and start it from nothing. The exit codes are those of crawl."""
+    ask, shown = _prepared(output, json=json, quiet=quiet)
+
+    async def work(home: "Home") -> int:
+        tools = home.tools
+        found = await _freed(home, job)
+        seeds = tools.pipeline.seeds(found.spec, found.limits)
+        fresh = await tools.jobs.restart(found.id, seeds, phase="queued", now=tools.clock.wall())
+        # Only now: a crash in between leaves files that nobody reads, not rows without bodies.
+        tools.segments.remove(found)
+        shown.say(
+            f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
+        )
+        return 0 if no_run else await _run(home, fresh.id, shown, ask)
+
+    return in_home(work)
+
+
+def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":
+    from holdfast.cli.foreground import Ask
+    from holdfast.cli.screen import screen
+
+    if output is not None:
+        from holdfast.cli.export import check
+
+        check(output)
+    return Ask(json, output), screen(quiet=quiet)
+
+
+async def _freed(home: "Home", reference: str | None) -> Job:
+    """The job, which nobody living works on."""
+    from holdfast.engine.start import free
+
+    found = await home.tools.jobs.find(reference)
+    await home.tools.jobs.finish_change(found.id)
+    return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
+
+
+async def _grant(home: "Home", job: Job, time_limit: float) -> None:
+    from dataclasses import replace
+
+    limits = replace(job.limits, time_limit_s=time_limit)
+    await home.tools.jobs.change(job.id, limits=limits, pace=job.pace, checkpoints=job.checkpoints)
+
+
+async def _run(home: "Home", job_id: int, shown: "Screen", ask: "Ask") -> int:
+    from holdfast.cli.foreground import run_here
+
+    return await run_here(home, await home.tools.ledger.job(job_id), shown, ask)
