@@ -162,8 +162,6 @@ class Worker:
             if isinstance(outcome, RetryAt) and outcome.host_due_at is not None:
                 wait = min(outcome.host_due_at - self._tools.clock.wall(), DUE_CAP_S)
                 self._frontier.hold_host(item.host_id, self._tools.clock.monotonic() + wait)
-            if isinstance(outcome, RetryAt):
-                self._due_at = min(outcome.due_at, self._due_at or outcome.due_at)
             self._touched.add(item.host_id)
             self._batch.add(Handled(item, outcome))
             if len(self._batch) >= self._checkpoint_items or len(self._in_hand) == len(self._batch):
@@ -237,6 +235,9 @@ class Worker:
         handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
         for entry in handled:
             self._drop(entry.item)
+            if isinstance(entry.outcome, RetryAt):
+                # Only now: before the commit the ledger would not know of it when asked.
+                self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
         self._counters = committed.counters
         self._frontier.welcome(committed.hosts, now=now, wall=wall)
         if committed.desired == "pause":
@@ -264,7 +265,7 @@ class Worker:
         if self._job.phase not in phases:
             await self._commit(CheckpointReason.PHASE, phase=phases[0])
         self._phases = deque(phases[phases.index(self._job.phase) + 1 :] if self._job.phase in phases else phases[1:])
-        self._due_at = await self._tools.ledger.next_due(self._batch.lease, now=0.0)
+        self._due_at = await self._next_due(since=0.0)
         await self._suspect()
         await self._more_hosts()
 
@@ -296,8 +297,14 @@ class Worker:
         for item in due:
             self._frontier.put(item, now=self._tools.clock.monotonic())
         full = len(due) == MAX_DUE
-        self._due_at = wall + 1.0 if full else await self._tools.ledger.next_due(self._batch.lease, now=wall)
+        self._due_at = wall + 1.0 if full else await self._next_due(since=wall)
         self._gate.let_all()
+
+    async def _next_due(self, *, since: float) -> float | None:
+        """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
+        wall = self._tools.clock.wall()
+        due = await self._tools.ledger.next_due(self._batch.lease, now=since)
+        return due if due is None or due <= wall + DUE_CAP_S else wall
 
     async def _look_further(self) -> bool:
         """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
@@ -313,6 +320,7 @@ class Worker:
             return False
         if await self._more_hosts():
             return True
+        self._due_at = await self._next_due(since=0.0)
         if self._due_at is None:
             await self._next_phase()
         return False
