@@ -6,7 +6,7 @@ its committed length are never read.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import apsw
@@ -148,13 +148,19 @@ def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -
 
 
 def _least(handled: tuple[Handled, ...]) -> list[Found]:
-    """The findings of a batch, each address once: admitted before skipped, then the least depth."""
+    """The findings of a batch, each address once: admitted if any of them is, at the least depth of all.
+
+    As if each had met the one before it: where a checkpoint falls decides nothing.
+    """
     least: dict[bytes, Found] = {}
     for entry in handled:
         for found in getattr(entry.outcome, "found", ()):
             rival = least.get(found.fingerprint)
-            if rival is None or (found.skip is not None, found.depth) < (rival.skip is not None, rival.depth):
+            if rival is None:
                 least[found.fingerprint] = found
+                continue
+            one, other = sorted((rival, found), key=lambda each: (each.skip is not None, each.depth))
+            least[found.fingerprint] = replace(one, depth=other.depth) if other.depth < one.depth else one
     return list(least.values())
 
 

@@ -109,7 +109,7 @@ SELECT c.number, s.name, c.start, c.until, c.crc
  ORDER BY c.start;
 
 -- name: records
--- Pages by primary key; no snapshot outlives a page.
+-- Pages by primary key; no snapshot outlives a page. A page never ends within an item: it may be longer than asked.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.status, p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
   FROM jobs AS j
@@ -119,8 +119,13 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
   LEFT JOIN items AS p ON p.id = i.parent_id
   LEFT JOIN segments AS s ON s.id = r.segment_id
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
- WHERE j.id = :job_id AND r.item_id > :after AND r.item_id <= :until AND (:kind IS NULL OR r.kind = :kind)
- ORDER BY r.item_id, r.ordinal LIMIT :limit;
+ WHERE j.id = :job_id AND r.item_id > :after AND (:kind IS NULL OR r.kind = :kind)
+   AND r.item_id <= (SELECT max(item_id)
+                       FROM (SELECT e.item_id FROM records AS e
+                              WHERE e.job_id = j.id AND e.run = j.run AND e.item_id > :after AND e.item_id <= :until
+                                AND (:kind IS NULL OR e.kind = :kind)
+                              ORDER BY e.item_id, e.ordinal LIMIT :limit))
+ ORDER BY r.item_id, r.ordinal;
 
 -- name: commits
 -- Primary key.

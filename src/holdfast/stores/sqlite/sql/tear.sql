@@ -28,7 +28,7 @@ UPDATE segments SET committed = :good, synced = min(synced, :good) WHERE id = :s
 
 -- name: shorten_spans
 -- The commits stay as history, but no byte range of theirs reaches past what is there. Index commits_span.
-UPDATE commits SET until = max(start, min(until, :good)), crc = NULL
+UPDATE commits SET start = min(start, :good), until = min(until, :good), crc = NULL
  WHERE segment_id = :segment_id AND until > :good;
 
 -- name: recount_tallies_drop
