@@ -9,7 +9,7 @@ import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
 from holdfast.domain.commit import Ending
-from holdfast.domain.errors import AmbiguousJob, UnknownJob
+from holdfast.domain.errors import AmbiguousJob, JobHeld, UnknownJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import NO_START_PAGE, Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat, Lease
@@ -97,6 +97,9 @@ class SqliteJobs:
         def bound(db: apsw.Connection) -> None:
             with immediate(db):
                 job = read_job(db, job_id)
+                if job.status is Status.IN_PROGRESS:
+                    # Items that its worker has in hand would be settled behind its back.
+                    raise JobHeld(f"job {job.short_id} is being worked on; pause it, then change its limits")
                 stored = {
                     "limits": asdict(limits),
                     "pace": asdict(pace),
@@ -254,7 +257,8 @@ def _submit(
         there = fetch(db, SQL["by_identity"], {"identity": new.identity})
         if there and not fresh:
             return read_job(db, there[0][0])
-        ((job_id,),) = fetch(db, 
+        ((job_id,),) = fetch(
+            db,
             SQL["submit"],
             {
                 "public_id": public_id,
