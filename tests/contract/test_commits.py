@@ -185,7 +185,7 @@ async def test_a_nearer_finding_of_a_waiting_item_moves_it_up(store):
 
 async def test_a_nearer_finding_of_a_retried_item_keeps_its_due_time(store):
     work = await store.working("a", "b", "c")
-    a, b, c = await work.take()
+    a, b, _c = await work.take()
     await work.commit(done(a, found("x", 5)))
     await work.commit(handled(await work.item("x"), RetryAt(NOON + 60, "timeout")))
     await work.commit(done(b, found("x", 1)))
@@ -427,7 +427,7 @@ async def test_an_append_that_was_synced_counts_as_synced(store):
 
 async def test_a_committed_body_is_found_by_its_digest(store):
     work = await store.working("a", "b")
-    a, b = await work.take()
+    a, _b = await work.take()
     entry = done(a, body=b"same")
     await work.commit(entry)
     digest = entry.outcome.records[0].exchange.digest

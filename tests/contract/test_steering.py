@@ -1,0 +1,360 @@
+"""What a person does to a job: paused, cancelled, resumed, extended, bounded anew, restarted, removed."""
+
+import contextlib
+from dataclasses import replace
+
+import pytest
+from tests.contract.stores import Working
+from tests.kit.builders import done, found, handled, new_job, page
+from tests.kit.clock import NOON
+
+from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, CheckpointReason
+from holdfast.domain.commit import Ending
+from holdfast.domain.errors import UnknownJob, UsageError, WrongState
+from holdfast.domain.item import Failed, RetryAt, Skipped
+from holdfast.domain.job import NO_START_PAGE, Limits, Pace
+from holdfast.domain.states import Action, Status
+from holdfast.stores.sqlite import slices
+
+
+async def stopped(store, status: Status) -> Working:
+    """A job with one page done and one queued, in that status."""
+    if status is Status.PENDING:
+        job = await store.submit("a", "b")
+        work = Working(store, (await store.claim(job)).lease)
+        await work.commit(done(await work.item("a")))
+        await work.commit(reason=CheckpointReason.SHUTDOWN, ending=Ending(Action.RELEASE))
+        return work
+    work = await store.working("a", "b")
+    await work.commit(done(await work.item("a")))
+    endings = {
+        Status.PAUSED: Ending(Action.PAUSE, "user"),
+        Status.COMPLETED: Ending(Action.COMPLETE, "page limit"),
+        Status.FAILED: Ending(Action.FAIL, "because"),
+        Status.TIMEOUT: Ending(Action.TIME_OUT, "time limit"),
+    }
+    if status in endings:
+        await work.commit(reason=CheckpointReason.FINISH, ending=endings[status])
+    elif status is Status.CANCELLED:
+        await store.jobs.cancel(work.lease.job_id, now=NOON)
+    assert (await work.job()).status is status
+    return work
+
+
+ACTIONS = {
+    "pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON, holder_lives=False),
+    "wish to pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON, holder_lives=True),
+    "cancel": lambda jobs, job_id: jobs.cancel(job_id, now=NOON),
+    "resume": lambda jobs, job_id: jobs.resume(job_id, now=NOON),
+    "extend": lambda jobs, job_id: jobs.extend(job_id, now=NOON),
+    "restart": lambda jobs, job_id: jobs.restart(job_id, [found("a")], phase="queued", now=NOON),
+}
+ALLOWED = {
+    Status.PENDING: {"cancel": Status.CANCELLED},
+    Status.IN_PROGRESS: {
+        "pause": Status.PAUSED,
+        "wish to pause": Status.IN_PROGRESS,
+        "cancel": Status.CANCELLED,
+    },
+    Status.PAUSED: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
+    Status.TIMEOUT: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
+    Status.FAILED: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
+    Status.COMPLETED: {"extend": Status.PENDING, "restart": Status.PENDING},
+    Status.CANCELLED: {"restart": Status.PENDING},
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("status", list(Status))
+async def test_each_wish_in_each_status(store, status, action):
+    """It does what the table says, or is refused by the status's name with nothing changed."""
+    work = await stopped(store, status)
+    before = await work.job()
+    expected = ALLOWED[status].get(action)
+    if expected is None:
+        with pytest.raises(WrongState) as error:
+            await ACTIONS[action](store.jobs, before.id)
+        assert status in str(error.value)
+        assert await work.job() == before
+    else:
+        job = await ACTIONS[action](store.jobs, before.id)
+        assert job.status is expected
+        assert job == await work.job()
+    await work.honest()
+
+
+@pytest.mark.parametrize("status", [Status.PAUSED, Status.TIMEOUT, Status.FAILED])
+async def test_what_is_resumed_keeps_its_work(store, status):
+    work = await stopped(store, status)
+    before = (await work.job()).counters
+    job = await store.jobs.resume(work.lease.job_id, now=NOON)
+    assert (job.counters, job.reason, job.finished_at) == (before, None, None)
+    claim = await store.claim(job)
+    assert [item.url for item in await replace(work, lease=claim.lease).take()] == [found("b").url]
+    assert not claim.recovered
+
+
+async def test_a_completed_job_that_is_extended_goes_on_with_what_was_queued(store):
+    work = await stopped(store, Status.COMPLETED)
+    claim = await store.claim(await store.jobs.extend(work.lease.job_id, now=NOON))
+    assert [item.url for item in await replace(work, lease=claim.lease).take()] == [found("b").url]
+
+
+async def test_a_job_without_a_start_page_tries_them_again_when_resumed(store):
+    work = await store.working("a", "b", "c")
+    a, b, c = await work.take()
+    await work.commit(
+        handled(a, Failed("refused", (page(a.url),))),
+        handled(b, Skipped("robots")),
+        handled(c, Skipped("type")),
+    )
+    await work.commit(reason=CheckpointReason.FINISH, ending=Ending(Action.FAIL, NO_START_PAGE))
+    job = await store.jobs.resume(work.lease.job_id, now=NOON)
+    assert (job.counters.queued, job.counters.failed, job.counters.skipped, job.counters.bytes) == (
+        2,
+        0,
+        1,
+        0,
+    )
+    claim = await store.claim(job)
+    again = Working(store, claim.lease)
+    items = await again.take()
+    assert sorted(item.url for item in items) == [found("a").url, found("b").url]
+    assert [item.attempts for item in items] == [0, 0]
+    await again.honest()
+    await again.commit(*(done(item) for item in items))
+    await again.honest()
+
+
+# -- bounds
+
+
+async def change(store, job, *, max_depth):
+    return await store.jobs.change(
+        job.id,
+        limits=replace(job.limits, max_depth=max_depth),
+        pace=Pace(concurrency=9, per_host=1, delay_s=0.25),
+        checkpoints=CheckpointPolicy(items=3, seconds=7.0),
+        spec={"scope": "any"},
+    )
+
+
+async def test_new_bounds_are_the_jobs_from_then_on(store):
+    job = await store.submit("a")
+    changed = await change(store, job, max_depth=None)
+    assert changed == await store.jobs.find(None)
+    assert (changed.pace.concurrency, changed.checkpoints.items, changed.spec) == (9, 3, {"scope": "any"})
+    assert changed.durability == job.durability
+
+
+async def deep(store, count: int) -> Working:
+    """A paused job of depth limit 2: `count` items each at depth 1, at depth 2, waiting at 2, and too deep at 3."""
+    work = await store.working("a", new=new_job(limits=Limits(max_depth=2)))
+    findings = [found(f"one{n}", 1) for n in range(count)]
+    findings += [found(f"h{n}/two{n}", 2) for n in range(count)]
+    findings += [found(f"late{n}", 2) for n in range(count)]
+    findings += [found(f"three{n}", 3, skip="depth") for n in range(count)]
+    findings += [found("out/x", 3, skip="external")]
+    await work.commit(done(await work.item("a"), *findings))
+    late = [item for item in await work.take() if "late" in item.url]
+    await work.commit(*(handled(item, RetryAt(NOON + 99, "timeout")) for item in late))
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"))
+    return work
+
+
+@pytest.mark.parametrize("size", [1, 2, 10_000])
+@pytest.mark.parametrize(("max_depth", "queued"), [(0, 0), (1, 3), (2, 9), (3, 12), (None, 12)])
+async def test_a_moved_depth_limit_moves_the_items_it_separates(store, monkeypatch, max_depth, queued, size):
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await deep(store, 3)
+    job = await change(store, await work.job(), max_depth=max_depth)
+    assert (job.counters.queued, job.counters.found) == (queued, 14)
+    await work.honest()
+    # And back again: as if it had never moved, but for the retries, which start anew.
+    job = await change(store, job, max_depth=2)
+    assert job.counters.queued == 9
+    assert await store.jobs.unfinished() == []
+    await work.honest()
+
+
+async def test_an_external_link_stays_outside_however_deep_we_go(store):
+    work = await deep(store, 1)
+    await change(store, await work.job(), max_depth=None)
+    data = await store.jobs.checkpoint_data(work.lease.job_id)
+    assert data.external_links_found == [found("out/x").url]
+
+
+async def after_slices(store, monkeypatch, count, begin):
+    """Crash after so many slices of a change."""
+    taken = 0
+    step, empty = slices.step, slices.empty
+
+    def counted(real):
+        def slice_(db, job_id):
+            nonlocal taken
+            if taken == count:
+                raise KeyboardInterrupt
+            taken += 1
+            return real(db, job_id)
+
+        return slice_
+
+    monkeypatch.setattr(slices, "SLICE", 1)
+    monkeypatch.setattr(slices, "step", counted(step))
+    monkeypatch.setattr(slices, "empty", counted(empty))
+    with contextlib.suppress(KeyboardInterrupt):
+        await begin()
+    monkeypatch.setattr(slices, "step", step)
+    monkeypatch.setattr(slices, "empty", empty)
+    await store.close()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
+async def test_a_change_of_bounds_that_a_crash_broke_off_is_finished(home, monkeypatch, count):
+    store = home.open()
+    work = await deep(store, 3)
+    job = await store.jobs.resume(work.lease.job_id, now=NOON)
+    await after_slices(store, monkeypatch, count, lambda: change(store, job, max_depth=1))
+    store = home.open()
+    assert await store.jobs.unfinished() == [job.id]
+    assert await store.ledger.discrepancies(job.id) == []
+    with pytest.raises(UsageError):
+        await store.ledger.claim(job.id, "here/2/bb", now=NOON)
+    await store.jobs.finish_change(job.id)
+    assert await store.jobs.unfinished() == []
+    assert (await store.ledger.job(job.id)).counters.queued == 3
+    assert await store.ledger.discrepancies(job.id) == []
+    await store.claim(job)
+
+
+async def test_bounds_do_not_change_under_a_worker(store):
+    """Items that are in its hands would be settled behind its back, and its commits refused."""
+    work = await store.working("a", new=new_job(limits=Limits(max_depth=2)))
+    await work.commit(done(await work.item("a"), found("x", 2)))
+    x = await work.item("x")
+    with pytest.raises(UsageError):
+        await change(store, await work.job(), max_depth=1)
+    await work.commit(done(x))
+    await work.honest()
+
+
+# -- restart and removal
+
+
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+async def test_a_restart_begins_from_nothing_as_a_new_run(store, monkeypatch, size):
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await deep(store, 3)
+    before = await work.job()
+    job = await store.jobs.restart(before.id, [found("s")], phase="queued", now=NOON + 9)
+    assert (job.status, job.run, job.phase, job.public_id) == (Status.PENDING, 2, "queued", before.public_id)
+    assert (job.counters.found, job.counters.queued, job.counters.done) == (1, 1, 0)
+    assert (job.active_s, job.started_at, job.last_checkpoint_at) == (0.0, None, None)
+    assert await store.ledger.records(job.id, after=0, limit=9) == []
+    assert await store.ledger.segments(job.id) == []
+    assert await store.jobs.checkpoint_data(job.id) == CheckpointData(pages_queued=[found("s").url])
+    claim = await store.claim(job)
+    assert claim.lease.run == 2
+    again = Working(store, claim.lease)
+    committed = await again.commit(done(await again.item("s")))
+    assert committed.number > before.commit_no, "numbers are never used again"
+    await again.honest()
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 9])
+async def test_a_restart_that_a_crash_broke_off_is_finished_by_restarting(home, monkeypatch, count):
+    store = home.open()
+    job = await (await deep(store, 3)).job()
+    seeds = [found("s")]
+    await after_slices(
+        store, monkeypatch, count, lambda: store.jobs.restart(job.id, seeds, phase="queued", now=NOON)
+    )
+    store = home.open()
+    job = await store.jobs.restart(job.id, seeds, phase="queued", now=NOON)
+    assert (job.status, job.counters.found, job.counters.queued) == (Status.PENDING, 1, 1)
+    assert await store.ledger.discrepancies(job.id) == []
+    await store.claim(job)
+
+
+async def test_a_half_restarted_job_is_not_worked_on(home, monkeypatch):
+    store = home.open()
+    job = await (await deep(store, 3)).job()
+    seeds = [found("s")]
+    await after_slices(store, monkeypatch, 4, lambda: store.jobs.restart(job.id, seeds, phase="q", now=NOON))
+    store = home.open()
+    with contextlib.suppress(UsageError):
+        await store.jobs.resume(job.id, now=NOON)
+    with contextlib.suppress(UsageError):
+        assert await store.ledger.claim(job.id, "here/2/bb", now=NOON) is None
+
+
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+async def test_a_removed_job_is_gone_and_no_other(store, monkeypatch, size):
+    monkeypatch.setattr(slices, "SLICE", size)
+    other = await store.submit("a", "b", new=new_job("other"), nth=2)
+    work = await deep(store, 3)
+    job = await work.job()
+    await store.jobs.remove(job.id)
+    with pytest.raises(UnknownJob):
+        await store.jobs.find(job.public_id)
+    assert [each.id for each in await store.jobs.all()] == [other.id]
+    assert await store.ledger.job(other.id) == other
+    assert await store.jobs.unfinished() == []
+    again = await store.submit(nth=3)
+    assert again.id not in {job.id, other.id}, "ids are never used again"
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 9])
+async def test_a_removal_that_a_crash_broke_off_is_finished(home, monkeypatch, count):
+    store = home.open()
+    job = await (await deep(store, 3)).job()
+    await after_slices(store, monkeypatch, count, lambda: store.jobs.remove(job.id))
+    store = home.open()
+    assert await store.jobs.unfinished() == [job.id]
+    assert await store.jobs.all() == []
+    assert await store.jobs.by_identity(job.identity) is None
+    with pytest.raises(UnknownJob):
+        await store.jobs.find(job.public_id)
+    await store.jobs.finish_change(job.id)
+    assert await store.jobs.unfinished() == []
+    with pytest.raises(UnknownJob):
+        await store.ledger.job(job.id)
+
+
+# -- the full picture
+
+
+async def test_checkpoint_data_has_every_field_that_was_required(store):
+    work = await store.working("a", "b")
+    await work.commit(
+        done(
+            await work.item("a"),
+            found("x", 1),
+            found("out/y", 1, skip="external"),
+            found("z", 9, skip="depth"),
+        ),
+        at=NOON + 60,
+    )
+    await work.commit(done(await work.item("x")), at=NOON + 120)
+    assert await store.jobs.checkpoint_data(work.lease.job_id) == CheckpointData(
+        pages_visited=[found("a").url, found("x").url],
+        pages_queued=[found("b").url],
+        external_links_found=[found("out/y").url],
+        current_depth=1,
+        crawl_start_time="2027-01-15T08:00:00+00:00",
+        last_checkpoint_time="2027-01-15T08:02:00+00:00",
+        entities_extracted_count=0,
+        analysis_sections_completed=[],
+    )
+
+
+async def test_checkpoint_data_is_bounded_where_asked(store):
+    work = await store.working("a", "b", "c")
+    await work.commit(*(done(item) for item in await work.take()))
+    data = await store.jobs.checkpoint_data(work.lease.job_id, limit=2)
+    assert len(data.pages_visited) == 2
+
+
+async def test_checkpoint_data_of_a_new_job_has_its_defaults(store):
+    job = await store.submit("a")
+    assert await store.jobs.checkpoint_data(job.id) == CheckpointData(pages_queued=[found("a").url])
