@@ -63,10 +63,7 @@ class Home:
 async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator[Home]:
     """The home that the settings name; `create` False is for commands that make no sense without one."""
     path = settings.home.expanduser()
-    if not create and not (path / FILE_NAME).exists():
-        raise HomeError(
-            f"there is no Holdfast home at {path}. Start a crawl with `holdfast crawl URL`, or name another with --home."
-        )
+    _look_at(path, create=create)
     clock = SystemClock()
     database = Database(path)
     workers = LockedWorkers(path)
@@ -88,6 +85,24 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
         yield Home(path, settings, tools, workers)
     finally:
         await database.close()
+
+
+def _look_at(path: Path, *, create: bool) -> None:
+    """HomeError where there can't be a home, or isn't one."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise HomeError(f"the home {path} is a file. Move it away, or name another home with --home.")
+        there = (path / FILE_NAME).exists()
+    except OSError as error:
+        why = error.strerror or error
+        raise HomeError(
+            f"can't read the home {path}: {why}. Change its permissions, or name another home with --home."
+        ) from error
+    if not create and not there:
+        raise HomeError(
+            f"there is no Holdfast home at {path}. "
+            "Start a crawl with `holdfast crawl URL`, or name another with --home."
+        )
 
 
 def user_agent(job: Job) -> str:

@@ -1,16 +1,16 @@
 """Errors, told apart by what to do next.
 
-    HoldfastError                 the sentence for the user is the message; `exit_code` is what a command ends with
-    ├── UsageError                the request itself is wrong: change it                              (exit 2)
-    │   ├── WrongState            the job's status does not allow this; names what would be allowed
-    │   ├── UnknownJob            no job answers to that name
-    │   ├── AmbiguousJob          more than one does
-    │   ├── JobHeld               a living process works on it: wait, or stop that one
-    │   └── SpecChanged           the same job with another scope: start afresh
-    ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
-    ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
-    ├── StorageFull               no room: pause, keep what is committed                               (exit 3)
-    └── StorageFailed             a write or an fsync failed: stop, the last commit stands             (exit 1)
+HoldfastError                 the sentence for the user is the message; `exit_code` is what a command ends with
+├── UsageError                the request itself is wrong: change it                              (exit 2)
+│   ├── WrongState            the job's status does not allow this; names what would be allowed
+│   ├── UnknownJob            no job answers to that name
+│   ├── AmbiguousJob          more than one does
+│   ├── JobHeld               a living process works on it: wait, or stop that one
+│   └── SpecChanged           the same job with another scope: start afresh
+├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
+├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
+├── StorageFull               no room: pause, keep what is committed                               (exit 3)
+└── StorageFailed             a write or an fsync failed: stop, the last commit stands             (exit 1)
 """
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from holdfast.domain.checkpoint import CheckpointPolicy, Counters
 from holdfast.domain.states import Status
 
-
 NO_START_PAGE = "no start page"
 """Why a job failed that got nothing from any of its start URLs."""
 

@@ -78,7 +78,9 @@ class Frontier:
 
     def strangers(self) -> list[Lane]:
         """Lanes with items whose hosts nobody has met yet."""
-        return [lane for lane in self._lanes.values() if lane.pace is None and lane.items and not lane.meeting]
+        return [
+            lane for lane in self._lanes.values() if lane.pace is None and lane.items and not lane.meeting
+        ]
 
     def lane(self, host_id: int) -> Lane | None:
         """The lane of a host, if it is in memory."""
@@ -193,7 +195,9 @@ class Frontier:
         A host that is ready now doesn't count: what keeps its items back is not time.
         """
         times = [
-            lane.next_start for lane in self._lanes.values() if lane.next_start > now and lane.items and lane.pace
+            lane.next_start
+            for lane in self._lanes.values()
+            if lane.next_start > now and lane.items and lane.pace
         ]
         return min(times, default=None)
 

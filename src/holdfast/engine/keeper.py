@@ -92,7 +92,8 @@ class Keeper:
             return
         self._on_lost(lost)
         if not self._stop.wait(2 * self._tools.times.drain_s):
-            sys.stderr.write("holdfast: the lease is lost and the runner is stuck; run the same command again.\n")
+            sys.stderr.write(
+                "holdfast: the lease is lost and the runner is stuck; run the same command again.\n"
+            )
             sys.stderr.flush()
             os._exit(1)
-

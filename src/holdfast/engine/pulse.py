@@ -21,7 +21,11 @@ class Pulse:
         if not self._rung:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
-            timer = None if timeout_s is None else loop.call_later(max(0.0, timeout_s), self._give_up, self._waiter)
+            timer = (
+                None
+                if timeout_s is None
+                else loop.call_later(max(0.0, timeout_s), self._give_up, self._waiter)
+            )
             try:
                 await self._waiter
             finally:

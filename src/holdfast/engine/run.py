@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
@@ -50,7 +50,9 @@ async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
 
 async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
     if claim.recovered:
-        log.info("the worker before this one ended without a release; going on from commit %d", claim.job.commit_no)
+        log.info(
+            "the worker before this one ended without a release; going on from commit %d", claim.job.commit_no
+        )
     await repair(tools, claim.job, claim.lease)
     job = await tools.ledger.job(claim.job.id)
     claim = replace(claim, job=job)
@@ -79,8 +81,10 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
 
 
 async def _pause_for_room(tools: Tools, batch: Batch) -> None:
-    """The disk is full: a commit without items is small enough to fit, more often than not. If it isn't, the claim
-    ends as by a crash, and the same command takes it up again."""
+    """The disk is full: a commit without items is small enough to fit, more often than not.
+
+    If it isn't, the claim ends as by a crash, and the same command takes it up again.
+    """
     with suppress(HoldfastError):
         await tools.ledger.commit(
             batch.lease,
@@ -88,7 +92,7 @@ async def _pause_for_room(tools: Tools, batch: Batch) -> None:
         )
 
 
-def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *args: Any) -> None:
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *args: object) -> None:
     """From the keeper's thread; a loop that is closed already needs no telling."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(call, *args)

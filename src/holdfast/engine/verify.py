@@ -46,16 +46,17 @@ async def verify(
     """Check everything that is committed of a job on which nobody works.
 
     JobHeld if somebody does, or takes it up meanwhile: what moves can't be compared. `progress` is
-    called with the number of records read and of those to be read, each of them twice.
+    called with the number of records read and of those to be read, each of them twice; not every failure has one.
     """
     job = await _at_rest(tools, job)
-    responses = sum((await tools.jobs.statuses(job.id)).values())
-    report = Report(Progress(2 * responses, progress))
+    settled = job.counters.done + job.counters.redirected + job.counters.failed
+    report = Report(Progress(2 * settled, progress))
     report.add(*await tools.ledger.discrepancies(job.id))
     scanned = await check_segments(tools, job, report)
     placed = await check_records(tools, job, report)
     await check_places(tools, job, report, scanned, placed)
     await _still_at_rest(tools, job)
+    report.progress.end()
     return Verification(
         pages=report.pages,
         records=report.records,

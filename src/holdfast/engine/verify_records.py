@@ -177,11 +177,14 @@ def _compare_body(examined: Examined, reading: Reading) -> None:
 
 def _strays(row: RecordRow, missing: list[Found]) -> list[Discrepancy]:
     lost = [found for found in missing if found.skip != COUNTED]
+    counted = [found for found in missing if found.skip == COUNTED]
+    allowed = int(row.data.get("unkept", 0))
+    if not allowed:
+        lost, counted = missing, []
     strays = [
         Discrepancy("link", found.url, f"{row.item.url} leads there, and it is no item") for found in lost
     ]
-    counted, allowed = len(missing) - len(lost), int(row.data.get("unkept", 0))
-    if counted > allowed:
-        detail = f"leads to {counted} addresses out of scope that are no items, and counted {allowed}"
+    if len(counted) > allowed:
+        detail = f"leads to {len(counted)} addresses out of scope that are no items, and counted {allowed}"
         strays.append(Discrepancy("link", row.item.url, detail))
     return strays

@@ -23,6 +23,10 @@ class Progress:
         if self._tell is not None:
             self._tell(min(self._done, self._total), self._total)
 
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.more(max(0, self._total - self._done))
+
 
 class Report:
     """Collects; the passes add to it in turn."""

@@ -57,7 +57,9 @@ class Watchdog:
             heartbeat, why=why, stalled=stalled, rules=rules, now=self._clock.wall()
         )
         if status is not None:
-            log.warning("took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status)
+            log.warning(
+                "took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status
+            )
 
     async def wait_out(self, job_id: int) -> bool:
         """One look at one job for a person who waits for it: True once nobody holds it."""

@@ -1,12 +1,11 @@
 """The loop: take an item, handle it, keep its outcome, commit when a checkpoint is due.
 
-Three kinds of coroutine share one frontier and one batch: runners handle items, the feeder fills the frontier,
-the committer writes. Any of them may say how the claim ends; then what is in flight is drained and committed.
+Three kinds of coroutine share one frontier and one batch: runners handle items, the feeder (engine.feeder) fills the
+frontier, the committer writes. Any of them may say how the claim ends; then what is in flight is drained and committed.
 """
 
 import asyncio
 import logging
-from collections import deque
 from typing import Any
 
 from holdfast.domain.checkpoint import CheckpointReason
@@ -14,16 +13,17 @@ from holdfast.domain.commit import Committed, Ending
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.item import Failed, Handled, Item, Outcome, RetryAt
 from holdfast.domain.job import NO_START_PAGE
-from holdfast.domain.lease import Claim
+from holdfast.domain.lease import Claim, Lease
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch, Notes
 from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT, Budget
-from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
+from holdfast.engine.feeder import Feeder
+from holdfast.engine.frontier import DUE_CAP_S, Frontier
 from holdfast.engine.pulse import Gate, Pulse
 from holdfast.engine.rejudge import rejudge
 from holdfast.engine.tools import Tools
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.pipeline import Handler, HostPace
+from holdfast.ports.pipeline import Handler
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +32,6 @@ POISON = "poison"
 
 DEADLY = 2
 """So many deaths in a row, and the item is quarantined."""
-
-MAX_DUE = 256
-"""Items brought back at a time whose due time has come, or whose links are judged again."""
 
 _REASONS = {
     Action.COMPLETE: CheckpointReason.FINISH,
@@ -62,15 +59,10 @@ class Worker:
         self._in_hand: set[int] = set()
         self._touched: set[int] = set()
         self._gate = Gate()
-        self._feed = Pulse()
         self._due = Pulse()
         self._commit_turn = asyncio.Lock()
-        self._meetings: set[asyncio.Task[None]] = set()
-        self._phases: deque[str] = deque()
-        self._due_at: float | None = None
         self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-        self.waiting_until: float | None = None
-        """Read by the keeper: the wall-clock time before which there is nothing to do."""
+        self._feeder = Feeder(tools, claim.job, handler, self._frontier, self)
 
     def end(self, action: Action, reason: str | None = None) -> None:
         """Stop taking, drain, commit, and end the claim like this. The first to say so decides."""
@@ -86,7 +78,7 @@ class Worker:
 
     def _wake_all(self) -> None:
         self._gate.let_all()
-        self._feed.ring()
+        self._feeder.pulse.ring()
         self._due.ring()
 
     async def work(self) -> Ending:
@@ -94,18 +86,20 @@ class Worker:
         self._set_deadline()
         if (spent := self._budget.spent()) is not None:
             self.end(Action.COMPLETE, spent)
+        await self._suspect()
         runners = [asyncio.create_task(self._run()) for _ in range(self._job.pace.concurrency)]
-        others = [asyncio.create_task(self._fill()), asyncio.create_task(self._write())]
+        others = [asyncio.create_task(self._feeder.feed()), asyncio.create_task(self._write())]
         try:
             await self._until_ending(runners + others)
             await self._drain(runners)
             # A commit that has begun is never cut off: whether it happened would have to be read back.
             await asyncio.gather(*others)
         finally:
-            tasks = [*runners, *others, *self._meetings]
+            tasks = [*runners, *others]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._feeder.stop()
         return await self._finish(self._ending.result())
 
     # -- runners: item -> outcome
@@ -140,7 +134,7 @@ class Worker:
             return None
         self._in_hand.add(item.id)
         if self._frontier.low:
-            self._feed.ring()
+            self._feeder.pulse.ring()
         return item
 
     async def _handle(self, item: Item) -> Outcome:
@@ -170,7 +164,7 @@ class Worker:
         if spent is not None:
             self.end(Action.COMPLETE, spent)
         if self._frontier.slow:
-            self._feed.ring()
+            self._feeder.pulse.ring()
 
     def _give_back(self, item: Item) -> None:
         """Not handled to its end: it is still pending in the ledger, as if it had never been taken."""
@@ -235,39 +229,47 @@ class Worker:
         handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
         for entry in handled:
             self._drop(entry.item)
-            if isinstance(entry.outcome, RetryAt):
-                # Only now: before the commit the ledger would not know of it when asked.
-                self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
         self._counters = committed.counters
-        self._frontier.welcome(committed.hosts, now=now, wall=wall)
         if committed.desired == "pause":
             self.end(Action.PAUSE, "user")
-        self._feed.ring()
+        self._feeder.committed(handled, committed)
         self._gate.let_all()
         return committed
 
-    # -- the feeder: ledger -> frontier
+    # -- what the feeder asks
 
-    async def _fill(self) -> None:
-        await self._begin()
-        while not self._ending.done():
-            self._meet_strangers()
-            if self._due_at is not None and self._due_at <= self._tools.clock.wall():
-                await self._fill_due()
-            elif (lane := self._frontier.thirsty()) is not None:
-                await self._fill_lane(lane)
-            elif not await self._look_further():
-                await self._rest()
+    @property
+    def lease(self) -> Lease:
+        """The claim as it stands after the last commit."""
+        return self._batch.lease
 
-    async def _begin(self) -> None:
-        """Enter the first phase if the job is new, and pick up what the last claim left."""
-        phases = self._handler.phases
-        if self._job.phase not in phases:
-            await self._commit(CheckpointReason.PHASE, phase=phases[0])
-        self._phases = deque(phases[phases.index(self._job.phase) + 1 :] if self._job.phase in phases else phases[1:])
-        self._due_at = await self._next_due(since=0.0)
-        await self._suspect()
-        await self._more_hosts()
+    @property
+    def over(self) -> bool:
+        """The claim ends."""
+        return self._ending.done()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight, and nothing waits to be committed."""
+        return not self._in_hand and not self._commit_turn.locked()
+
+    def call(self) -> None:
+        """Whoever waits for an item looks again."""
+        self._gate.let_all()
+
+    async def enter(self, phase: str | None) -> None:
+        """The next phase begins with a checkpoint; after the last one the job is complete, if it came to anything."""
+        if phase is not None:
+            await self._commit(CheckpointReason.PHASE, phase=phase)
+        elif self._counters.done:
+            self.end(Action.COMPLETE)
+        else:
+            self.end(Action.FAIL, NO_START_PAGE)
+
+    @property
+    def waiting_until(self) -> float | None:
+        """Read by the keeper: the wall-clock time before which there is nothing to do."""
+        return self._feeder.waiting_until
 
     async def _suspect(self) -> None:
         """The item that earlier claims died on: quarantined after two deaths, else handled first, alone."""
@@ -280,102 +282,6 @@ class Worker:
             await self._commit(CheckpointReason.CAUTION)
         else:
             self._frontier.put(claim.marked, now=self._tools.clock.monotonic())
-
-    async def _fill_lane(self, lane: Lane) -> None:
-        share = self._frontier.share
-        self._frontier.filling()
-        items = await self._tools.ledger.take(self._batch.lease, lane.host_id, limit=share, taken=lane.held)
-        self._frontier.fill(lane, items, asked=share)
-        self._gate.let_all()
-
-    async def _fill_due(self) -> None:
-        wall = self._tools.clock.wall()
-        held = self._frontier.held()
-        due = await self._tools.ledger.take_due(
-            self._batch.lease, now=wall, latest=wall + DUE_CAP_S, limit=MAX_DUE, taken=held
-        )
-        for item in due:
-            self._frontier.put(item, now=self._tools.clock.monotonic())
-        full = len(due) == MAX_DUE
-        self._due_at = wall + 1.0 if full else await self._next_due(since=wall)
-        self._gate.let_all()
-
-    async def _next_due(self, *, since: float) -> float | None:
-        """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
-        wall = self._tools.clock.wall()
-        due = await self._tools.ledger.next_due(self._batch.lease, now=since)
-        return due if due is None or due <= wall + DUE_CAP_S else wall
-
-    async def _look_further(self) -> bool:
-        """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
-        if self._frontier.crowded and self._frontier.room:
-            return await self._more_hosts()
-        if not self._frontier.empty or self._in_hand or self._commit_turn.locked():
-            return False
-        rejudged = await self._tools.ledger.take_rejudged(self._batch.lease, limit=MAX_DUE, taken=[])
-        for item in rejudged:
-            self._frontier.put_first(item)
-        if rejudged:
-            self._gate.let_all()
-            return False
-        if await self._more_hosts():
-            return True
-        self._due_at = await self._next_due(since=0.0)
-        if self._due_at is None:
-            await self._next_phase()
-        return False
-
-    async def _more_hosts(self) -> bool:
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
-        hosts = await self._tools.ledger.queued_hosts(self._batch.lease, after=0, limit=2 * MAX_HOSTS)
-        fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
-        self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
-        self._frontier.welcome(fresh, now=now, wall=wall)
-        return bool(fresh)
-
-    async def _next_phase(self) -> None:
-        if self._phases:
-            await self._commit(CheckpointReason.PHASE, phase=self._phases.popleft())
-        elif self._counters.done:
-            self.end(Action.COMPLETE)
-        else:
-            self.end(Action.FAIL, NO_START_PAGE)
-
-    def _meet_strangers(self) -> None:
-        """Learn new hosts' rules, a few at once; their items wait meanwhile."""
-        free = self._job.pace.concurrency - len(self._meetings)
-        for lane in self._frontier.strangers()[: max(0, free)]:
-            lane.meeting = True
-            task = asyncio.create_task(self._meet(lane))
-            self._meetings.add(task)
-            task.add_done_callback(self._meetings.discard)
-
-    async def _meet(self, lane: Lane) -> None:
-        try:
-            lane.pace = await self._handler.meet(lane.name)
-        except Exception:
-            log.exception("learning the rules of %s failed", lane.name)
-            lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
-        lane.meeting = False
-        self._frontier.slow |= lane.pace.delay_s > 0
-        self._feed.ring()
-        self._gate.let_all()
-
-    async def _rest(self) -> None:
-        """Until something changes, the next host may be asked, or an item is due."""
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
-        waits = []
-        if (wake := self._frontier.wake_at(now)) is not None:
-            waits.append(wake - now)
-        if self._due_at is not None:
-            waits.append(self._due_at - wall)
-        pause = min(60.0, max(0.001, min(waits))) if waits else None
-        idle = not self._in_hand and not self._meetings
-        self.waiting_until = wall + min(waits) if idle and waits else None
-        rung = await self._feed.heard(pause)
-        self.waiting_until = None
-        if not rung:
-            self._gate.let_all()
 
     # -- the end of a claim
 

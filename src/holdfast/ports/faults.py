@@ -32,7 +32,7 @@ def arm(hook: Hook | None) -> None:
     _hook = hook
 
 
-def reached(point: FaultPoint, context: Any = None) -> None:
+def reached(point: FaultPoint, context: object = None) -> None:
     """The code has come to this point."""
     if _hook is not None:
         _hook(point, context)

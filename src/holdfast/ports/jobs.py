@@ -42,7 +42,9 @@ class Event:
 class Jobs(Protocol):
     """All jobs of a home."""
 
-    async def submit(self, new: NewJob, seeds: Sequence[Found], *, public_id: str, phase: str, now: float) -> Job:
+    async def submit(
+        self, new: NewJob, seeds: Sequence[Found], *, public_id: str, phase: str, now: float
+    ) -> Job:
         """Write the job, its chunk and its first items in one transaction.
 
         If a job of the same identity came to be meanwhile (two processes, one command), that one is returned.
@@ -72,8 +74,11 @@ class Jobs(Protocol):
         """Cancel and fence: every late commit is refused from here on."""
 
     async def resume(self, job_id: int, *, now: float) -> Job:
-        """A stopped job back to pending, its work kept. A time limit that ran out is granted anew,
-        the count of recoveries starts again, and a job that failed for want of a start page tries those again."""
+        """A stopped job back to pending, its work kept.
+
+        A time limit that ran out is granted anew, the count of recoveries starts again, and a job that failed for
+        want of a start page tries those again.
+        """
 
     async def extend(self, job_id: int, *, now: float) -> Job:
         """A completed job back to pending, because a limit was raised."""

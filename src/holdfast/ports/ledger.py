@@ -66,11 +66,16 @@ class Ledger(Protocol):
         """Take a pending chunk of the job: epoch + 1. None if there is none to take."""
 
     async def renew(self, lease: Lease, *, waiting_until: float | None) -> None:
-        """Show that the process lives, and whether it waits for a stored due time. LeaseLost if the chunk is
-        somebody else's."""
+        """Show that the process lives, and whether it waits for a stored due time.
+
+        LeaseLost if the chunk is somebody else's.
+        """
 
     async def wish(self, lease: Lease) -> str | None:
-        """What a person wants of the job meanwhile; LeaseLost if the chunk is no longer ours. Cheap enough for 4 times a second."""
+        """What a person wants of the job meanwhile; LeaseLost if the chunk is no longer ours.
+
+        Cheap enough for four times a second.
+        """
 
     async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
         """Hosts with items waiting, by id from `after` on."""
@@ -78,7 +83,9 @@ class Ledger(Protocol):
     async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Items of a host that may be handled at once, the shallowest and oldest first, without those taken."""
 
-    async def take_due(self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]) -> list[Item]:
+    async def take_due(
+        self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]
+    ) -> list[Item]:
         """Items whose stored due time has come. A due time beyond `latest` (a clock jumped) counts as come."""
 
     async def next_due(self, lease: Lease, *, now: float) -> float | None:
@@ -106,13 +113,18 @@ class Ledger(Protocol):
         """The commits' byte ranges of a segment from an offset on, in order."""
 
     async def tear(self, lease: Lease, segment: str, good: int) -> int:
-        """Bytes from `good` on are gone: their items, and those whose revisit points there, return to pending,
-        their records go, counters are counted anew. Gives the number of items. Nothing discovered is removed."""
+        """The bytes from `good` on are gone: what pointed there is undone; nothing discovered is removed.
+
+        Their items, and those whose revisit points there, return to pending, their records go, counters are counted
+        anew. Gives the number of items.
+        """
 
     async def record(self, job_id: int, item_id: int) -> RecordRow | None:
         """The first record of an item."""
 
-    async def records(self, job_id: int, *, after: int, limit: int, kind: str | None = None) -> list[RecordRow]:
+    async def records(
+        self, job_id: int, *, after: int, limit: int, kind: str | None = None
+    ) -> list[RecordRow]:
         """Records by item id from `after` on, for readers that page and hold no snapshot."""
 
     # -- the watchdog's side

@@ -56,5 +56,7 @@ class Pipeline(Protocol):
     def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:
         """The first items of a job."""
 
-    def relink(self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None) -> Iterable[Found]:
+    def relink(
+        self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None
+    ) -> Iterable[Found]:
         """What a stored exchange leads to, judged again from its bytes."""

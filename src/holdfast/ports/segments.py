@@ -1,4 +1,7 @@
-"""The seam to where bodies live: append-only files, written by one claim each, read by anybody up to the committed length."""
+"""The seam to where bodies live: append-only files.
+
+Each is written by one claim, and read by anybody up to its committed length.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +63,10 @@ class SegmentWriter(Protocol):
         """
 
     async def sync(self) -> tuple[str, int] | None:
-        """Make what was appended survive a power cut: the segment and how far it is safe now, or None if it was already."""
+        """Make what was appended survive a power cut.
+
+        Gives the segment and how far it is safe now, or None if it was already.
+        """
 
     async def close(self) -> None:
         """Let go of the file."""

@@ -31,7 +31,9 @@ def open_connection(path: Path) -> apsw.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         db = apsw.Connection(str(path))
     except (apsw.Error, OSError) as error:
-        message = f"can't open the home {path.parent}: {error}. Check that it is a directory you may write to."
+        message = (
+            f"can't open the home {path.parent}: {error}. Check that it is a directory you may write to."
+        )
         raise HomeError(message) from error
     with translated(path):
         db.set_busy_timeout(BUSY_MS)
@@ -96,16 +98,20 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        message = f"the disk of {path.parent} is full. Free some space, then run the same command again: nothing is lost."
+        message = f"the disk of {path.parent} is full. Free some space, then run the same command again."
         raise StorageFull(message) from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        message = f"{path} is damaged or not a ledger: {error}. Restore it from a copy, or choose another home with --home."
+        message = (
+            f"{path} is damaged or not a ledger: {error}. Restore a copy, or choose another home with --home."
+        )
         raise HomeError(message) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
         message = f"can't use {path}: {error}. Check that you may read and write it and its directory."
         raise HomeError(message) from error
     except apsw.BusyError as error:
-        message = f"{path} stayed locked by another process for {BUSY_MS // 1000} s. Run the same command again."
+        message = (
+            f"{path} stayed locked by another process for {BUSY_MS // 1000} s. Run the same command again."
+        )
         raise StorageFailed(message) from error
     except apsw.IOError as error:
         message = f"reading or writing {path} failed: {error}. What was committed stands; run the same command again."
@@ -123,7 +129,9 @@ class Database:
         self.path = home / FILE_NAME
         self._db: apsw.Connection | None = None
 
-    async def run(self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, work: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run work(connection, ...) to its end; nothing else of this process comes in between."""
         with translated(self.path):
             return work(self._opened(), *args, **kwargs)

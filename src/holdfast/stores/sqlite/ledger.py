@@ -6,7 +6,7 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.domain.checkpoint import Checkpoint, Counters
+from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.commit import Commit, Committed, HostQueue, Location
 from holdfast.domain.errors import LeaseLost, UnknownJob, UsageError
 from holdfast.domain.item import Item
@@ -17,9 +17,11 @@ from holdfast.domain.states import Action, Status, after
 from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span
 from holdfast.ports.segments import Original
 from holdfast.stores.sqlite import check, commit, rows, tear
+from holdfast.stores.sqlite.change import event
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
-from holdfast.stores.sqlite.jobs import read_job
+from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
+from holdfast.stores.sqlite.steering import read_job
 
 SQL = statements("ledger")
 
@@ -49,7 +51,12 @@ class SqliteLedger:
 
     async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Nothing is written: what is taken and not committed is still pending."""
-        bindings = {"chunk_id": lease.chunk_id, "host_id": host_id, "limit": limit, "taken": commit.rows(taken)}
+        bindings = {
+            "chunk_id": lease.chunk_id,
+            "host_id": host_id,
+            "limit": limit,
+            "taken": json_rows(taken),
+        }
         return [rows.item(row) for row in await self._rows("take", bindings)]
 
     async def take_due(
@@ -61,7 +68,7 @@ class SqliteLedger:
             "now": now,
             "latest": latest,
             "limit": limit,
-            "taken": commit.rows(taken),
+            "taken": json_rows(taken),
         }
         return [rows.item(row) for row in await self._rows("take_due", bindings)]
 
@@ -72,7 +79,7 @@ class SqliteLedger:
 
     async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Settled items whose links are to be judged again."""
-        bindings = {"chunk_id": lease.chunk_id, "limit": limit, "taken": commit.rows(taken)}
+        bindings = {"chunk_id": lease.chunk_id, "limit": limit, "taken": json_rows(taken)}
         return [rows.item(row) for row in await self._rows("take_rejudged", bindings)]
 
     async def mark(self, lease: Lease, item_id: int) -> None:
@@ -84,7 +91,7 @@ class SqliteLedger:
         bindings = {
             "job_id": lease.job_id,
             "run": lease.run,
-            "digests": commit.rows(digest.hex() for digest in digests),
+            "digests": json_rows(digest.hex() for digest in digests),
         }
         found = await self._rows("originals", bindings)
         return {
@@ -132,7 +139,7 @@ class SqliteLedger:
         self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
     ) -> Status | None:
         """Fenced by the epoch that was seen: a chunk that moved on meanwhile is left alone."""
-        return await self._database.run(_recover, heartbeat, why, stalled, rules, now)
+        return await self._database.run(_recover, heartbeat, why=why, stalled=stalled, rules=rules, now=now)
 
     async def discrepancies(self, job_id: int) -> list[Discrepancy]:
         """See stores.sqlite.check."""
@@ -140,7 +147,7 @@ class SqliteLedger:
 
     async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
         """Which of these addresses are items of the present run."""
-        bindings = {"job_id": job_id, "fingerprints": commit.rows(value.hex() for value in fingerprints)}
+        bindings = {"job_id": job_id, "fingerprints": json_rows(value.hex() for value in fingerprints)}
         return {row[0] for row in await self._rows("known", bindings)}
 
     async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
@@ -176,7 +183,9 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
             raise UnknownJob(f"job {job_id} is gone; `holdfast ls` lists what is there")
         status, changing = found[0]
         if changing is not None:
-            raise UsageError(f"a change of this job ({changing}) was interrupted; run that command again first")
+            raise UsageError(
+                f"a change of this job ({changing}) was interrupted; run that command again first"
+            )
         if status != Status.PENDING:
             return None
         claimed = fetch(db, SQL["claim"], {"job_id": job_id, "worker_id": worker_id})
@@ -185,7 +194,7 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
         chunk_id, run, epoch, seq, cursor, cautious_left, marked_id, marked_deaths, recovered = claimed[0]
         db.execute(SQL["forget_recovery"], {"chunk_id": chunk_id})
         db.execute(SQL["job_claimed"], {"job_id": job_id, "now": now})
-        commit.event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
+        event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
         marked = fetch(db, SQL["item"], {"item_id": marked_id}) if marked_id is not None else []
         job = read_job(db, job_id)
     # FULL makes each COMMIT wait for the disk; it is set between transactions because it can't be set in one.
@@ -226,12 +235,10 @@ def _mark(db: apsw.Connection, lease: Lease, item_id: int) -> None:
 
 
 def _recover(
-    db: apsw.Connection, heartbeat: Heartbeat, why: str, stalled: bool, rules: Recovery | None, now: float
+    db: apsw.Connection, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
 ) -> Status | None:
     with immediate(db):
-        found = fetch(db, 
-            SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch}
-        )
+        found = fetch(db, SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch})
         if not found:
             return None
         job_id, claims, stalls, marked_item, marked_deaths, cautious_left, bounds, desired = found[0]
@@ -258,8 +265,6 @@ def _recover(
                 "marked_deaths": verdict.marked_deaths,
             },
         )
-        db.execute(
-            SQL["job_taken_back"], {"job_id": job_id, "status": status, "reason": reason, "now": now}
-        )
-        commit.event(db, job_id, now, "failed" if verdict.failed else "taken back", reason)
+        db.execute(SQL["job_taken_back"], {"job_id": job_id, "status": status, "reason": reason, "now": now})
+        event(db, job_id, now, "failed" if verdict.failed else "taken back", reason)
     return status

@@ -1,6 +1,6 @@
 """Rows to domain values, and bounds to JSON and back. The one place that knows the order of columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -32,6 +32,11 @@ def bounds_of(new: NewJob) -> dict[str, Any]:
         "checkpoints": {"items": new.checkpoints.items, "seconds": new.checkpoints.seconds},
         "durability": new.durability.value,
     }
+
+
+def json_rows(values: Iterable[Any]) -> str:
+    """A set of rows as one binding, for json_each."""
+    return orjson.dumps(list(values)).decode()
 
 
 def dumps(value: Mapping[str, Any]) -> str:
@@ -115,7 +120,9 @@ def checkpoint(row: Row) -> Checkpoint:
 
 def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
-    status, parent_url, ordinal, kind, data, segment, start, length, digest, body, body_start, body_length = row[8:]
+    status, parent_url, ordinal, kind, data, segment, start, length, digest, body, body_start, body_length = (
+        row[8:]
+    )
     return RecordRow(
         item=item((*row[:8], 0)),
         status=status,

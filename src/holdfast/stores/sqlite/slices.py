@@ -9,8 +9,10 @@ from typing import Any
 import apsw
 import orjson
 
-from holdfast.stores.sqlite import commit, rows
+from holdfast.stores.sqlite import rows
+from holdfast.stores.sqlite.change import Change, count, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
+from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
@@ -77,7 +79,7 @@ def _rebound(db: apsw.Connection, job_id: int) -> bool:
                 continue
             found = fetch(db, SQL[select], bindings)
             if found:
-                ids = commit.rows(item_id for item_id, *_ in found)
+                ids = json_rows(item_id for item_id, *_ in found)
                 db.execute(SQL[update], {"ids": ids, "number": number})
                 moved(db, [tuple(row[1:]) for row in found], target)
                 return True
@@ -91,15 +93,13 @@ def sizes(db: apsw.Connection, job_id: int, ids: str) -> int:
     return int(total)
 
 
-def moved(
-    db: apsw.Connection, sources: Sequence[Any], target: tuple[str, str], lost_bytes: int = 0
-) -> None:
+def moved(db: apsw.Connection, sources: Sequence[Any], target: tuple[str, str], lost_bytes: int = 0) -> None:
     """Count items that moved outside a commit: (chunk, host, status, reason) each."""
-    changes: dict[int, commit.Change] = {}
+    changes: dict[int, Change] = {}
     for chunk_id, host_id, status, reason in sources:
-        changes.setdefault(chunk_id, commit.Change(0)).moves(host_id, (status, reason), target)
+        changes.setdefault(chunk_id, Change(0)).moves(host_id, (status, reason), target)
     for chunk_id, change in changes.items():
         change.bytes -= lost_bytes
         lost_bytes = 0
-        commit.tally(db, chunk_id, change)
-        commit.count(db, chunk_id, change)
+        tally(db, chunk_id, change)
+        count(db, chunk_id, change)

@@ -5,8 +5,8 @@ import apsw
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.lease import Lease
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.stores.sqlite import commit
 from holdfast.stores.sqlite.connection import fetch, immediate
+from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("tear")
@@ -24,8 +24,8 @@ def write(db: apsw.Connection, lease: Lease, segment: str, good: int) -> int:
         where = {"segment_id": segment_id, "good": good}
         ids = [item_id for (item_id,) in fetch(db, SQL["torn"], where)]
         of_run = {"job_id": lease.job_id, "run": lease.run}
-        db.execute(SQL["drop_records"], of_run | {"ids": commit.rows(ids)})
-        db.execute(SQL["reopen"], {"ids": commit.rows(ids)})
+        db.execute(SQL["drop_records"], of_run | {"ids": json_rows(ids)})
+        db.execute(SQL["reopen"], {"ids": json_rows(ids)})
         reached(FaultPoint.MID_REPAIR, segment)
         db.execute(SQL["shorten"], where)
         db.execute(SQL["shorten_spans"], where)

@@ -1,0 +1,191 @@
+"""The feeder: brings what is pending from the ledger into the frontier, and knows when nothing is left.
+
+Looks, in this order, for items whose due time has come, hosts that run low, other hosts, links to be judged again,
+and the next phase; then rests until one of them may have something.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Protocol
+
+from holdfast.domain.commit import Committed
+from holdfast.domain.item import Handled, RetryAt
+from holdfast.domain.job import Job
+from holdfast.domain.lease import Lease
+from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
+from holdfast.engine.pulse import Pulse
+from holdfast.engine.tools import Tools
+from holdfast.ports.pipeline import Handler, HostPace
+
+log = logging.getLogger(__name__)
+
+MAX_DUE = 256
+"""Items brought back at a time whose due time has come, or whose links are judged again."""
+
+
+class Crew(Protocol):
+    """What the feeder has to know of the worker that it feeds."""
+
+    @property
+    def lease(self) -> Lease:
+        """The claim as it stands now."""
+
+    @property
+    def over(self) -> bool:
+        """The claim ends: feed no more."""
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in flight, and nothing waits to be committed."""
+
+    def call(self) -> None:
+        """There may be something to take: whoever waits should look."""
+
+    async def enter(self, phase: str | None) -> None:
+        """Nothing of this phase is left: the next one begins; None: there is none."""
+
+
+class Feeder:
+    """Feeds one claim. Rung by whoever changes something that it looks at."""
+
+    def __init__(self, tools: Tools, job: Job, handler: Handler, frontier: Frontier, crew: Crew) -> None:
+        self._tools = tools
+        self._job = job
+        self._handler = handler
+        self._frontier = frontier
+        self._crew = crew
+        self._meetings: set[asyncio.Task[None]] = set()
+        self._phases: deque[str] = deque()
+        self._due_at: float | None = None
+        self.pulse = Pulse()
+        self.waiting_until: float | None = None
+        """The wall-clock time before which there is nothing to do, while that is so."""
+
+    async def feed(self) -> None:
+        """Until the claim ends."""
+        await self._begin()
+        while not self._crew.over:
+            self._meet_strangers()
+            if self._due_at is not None and self._due_at <= self._tools.clock.wall():
+                await self._fill_due()
+            elif (lane := self._frontier.thirsty()) is not None:
+                await self._fill_lane(lane)
+            elif not await self._look_further():
+                await self._rest()
+
+    def committed(self, handled: tuple[Handled, ...], committed: Committed) -> None:
+        """Hosts that were given items, and due times: only from the commit on does the ledger know of them."""
+        for entry in handled:
+            if isinstance(entry.outcome, RetryAt):
+                self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        self._frontier.welcome(committed.hosts, now=now, wall=wall)
+        self.pulse.ring()
+
+    async def stop(self) -> None:
+        """Let go of hosts that are being met."""
+        meetings = list(self._meetings)
+        for task in meetings:
+            task.cancel()
+        await asyncio.gather(*meetings, return_exceptions=True)
+
+    async def _begin(self) -> None:
+        """Enter the first phase if the job is new, and see what waits."""
+        phases = deque(self._handler.phases)
+        if self._job.phase in phases:
+            while phases.popleft() != self._job.phase:
+                pass
+        else:
+            await self._crew.enter(phases.popleft())
+        self._phases = phases
+        self._due_at = await self._next_due(since=0.0)
+        await self._more_hosts()
+
+    async def _fill_lane(self, lane: Lane) -> None:
+        share = self._frontier.share
+        self._frontier.filling()
+        items = await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
+        self._frontier.fill(lane, items, asked=share)
+        self._crew.call()
+
+    async def _fill_due(self) -> None:
+        wall = self._tools.clock.wall()
+        held = self._frontier.held()
+        due = await self._tools.ledger.take_due(
+            self._crew.lease, now=wall, latest=wall + DUE_CAP_S, limit=MAX_DUE, taken=held
+        )
+        for item in due:
+            self._frontier.put(item, now=self._tools.clock.monotonic())
+        full = len(due) == MAX_DUE
+        self._due_at = wall + 1.0 if full else await self._next_due(since=wall)
+        self._crew.call()
+
+    async def _next_due(self, *, since: float) -> float | None:
+        """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
+        wall = self._tools.clock.wall()
+        due = await self._tools.ledger.next_due(self._crew.lease, now=since)
+        return due if due is None or due <= wall + DUE_CAP_S else wall
+
+    async def _look_further(self) -> bool:
+        """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
+        if self._frontier.crowded and self._frontier.room:
+            return await self._more_hosts()
+        if not self._frontier.empty or not self._crew.idle:
+            return False
+        rejudged = await self._tools.ledger.take_rejudged(self._crew.lease, limit=MAX_DUE, taken=[])
+        for item in rejudged:
+            self._frontier.put_first(item)
+        if rejudged:
+            self._crew.call()
+            return False
+        if await self._more_hosts():
+            return True
+        self._due_at = await self._next_due(since=0.0)
+        if self._due_at is None:
+            await self._crew.enter(self._phases.popleft() if self._phases else None)
+        return False
+
+    async def _more_hosts(self) -> bool:
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=0, limit=2 * MAX_HOSTS)
+        fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
+        self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
+        self._frontier.welcome(fresh, now=now, wall=wall)
+        return bool(fresh)
+
+    def _meet_strangers(self) -> None:
+        """Learn new hosts' rules, a few at once; their items wait meanwhile."""
+        free = self._job.pace.concurrency - len(self._meetings)
+        for lane in self._frontier.strangers()[: max(0, free)]:
+            lane.meeting = True
+            task = asyncio.create_task(self._meet(lane))
+            self._meetings.add(task)
+            task.add_done_callback(self._meetings.discard)
+
+    async def _meet(self, lane: Lane) -> None:
+        try:
+            lane.pace = await self._handler.meet(lane.name)
+        except Exception:
+            log.exception("learning the rules of %s failed", lane.name)
+            lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
+        lane.meeting = False
+        self._frontier.slow |= lane.pace.delay_s > 0
+        self.pulse.ring()
+        self._crew.call()
+
+    async def _rest(self) -> None:
+        """Until something changes, the next host may be asked, or an item is due."""
+        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        waits = []
+        if (wake := self._frontier.wake_at(now)) is not None:
+            waits.append(wake - now)
+        if self._due_at is not None:
+            waits.append(self._due_at - wall)
+        pause = min(60.0, max(0.001, min(waits))) if waits else None
+        idle = self._crew.idle and not self._meetings
+        self.waiting_until = wall + min(waits) if idle and waits else None
+        rung = await self.pulse.heard(pause)
+        self.waiting_until = None
+        if not rung:
+            self._crew.call()

@@ -1,0 +1,95 @@
+"""What a transaction adds up to: items that moved between statuses, and the counters that follow from that.
+
+A commit, a new job and a change of bounds all count through here; nothing else writes a counter.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import apsw
+
+from holdfast.domain.checkpoint import Counters
+from holdfast.domain.item import ItemStatus
+from holdfast.stores.sqlite.connection import fetch
+from holdfast.stores.sqlite.rows import json_rows
+from holdfast.stores.sqlite.statements import statements
+
+SQL = statements("commit")
+PENDING = (ItemStatus.PENDING.value, "")
+
+
+@dataclass(slots=True)
+class Change:
+    """What the steps of one commit add up to; written by the last of them."""
+
+    number: int
+    tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    queued_by_host: Counter[int] = field(default_factory=Counter)
+    settled_by_host: Counter[int] = field(default_factory=Counter)
+    hosts_with_new: set[int] = field(default_factory=set)
+    bytes: int = 0
+    depth: int = 0
+
+    def moves(self, host_id: int, source: tuple[str, str] | None, target: tuple[str, str]) -> None:
+        """One item goes from a status to another; from None where it is new."""
+        if source is not None:
+            self.tallies[source] -= 1
+        self.tallies[target] += 1
+        came = int(target == PENDING) - int(source == PENDING)
+        self.queued_by_host[host_id] += came
+        self.settled_by_host[host_id] += int(source is None) - came
+        if came > 0:
+            self.hosts_with_new.add(host_id)
+
+    def of(self, status: ItemStatus) -> int:
+        """By how much the number of items in that status changes."""
+        return sum(count for (name, _), count in self.tallies.items() if name == status)
+
+
+def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
+    """Write what the moves add up to: queue lengths by host, and items by status and reason."""
+    hosts = dict.fromkeys((*change.queued_by_host, *change.settled_by_host))
+    if hosts:
+        table = json_rows(
+            (host, change.queued_by_host[host], change.settled_by_host[host], None) for host in hosts
+        )
+        db.execute(SQL["hosts_changed"], {"hosts": table})
+    moved = [(status, reason, count) for (status, reason), count in change.tallies.items() if count]
+    for statement, part in (
+        ("tallied_less", [row for row in moved if row[2] < 0]),
+        ("tallied_more", [row for row in moved if row[2] > 0]),
+    ):
+        if part:
+            db.execute(SQL[statement], {"chunk_id": chunk_id, "tallies": json_rows(part)})
+
+
+def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: str | int | bool | None) -> Counters:
+    """Raise the chunk's counters by the change, and leave the notes of the claim."""
+    ((*numbers, depth),) = fetch(
+        db,
+        SQL["counted"],
+        {
+            "chunk_id": chunk_id,
+            "found": sum(change.tallies.values()),
+            "queued": change.of(ItemStatus.PENDING),
+            "done": change.of(ItemStatus.DONE),
+            "failed": change.of(ItemStatus.FAILED),
+            "skipped": change.of(ItemStatus.SKIPPED),
+            "redirected": change.of(ItemStatus.REDIRECTED),
+            "bytes": change.bytes,
+            "depth": change.depth,
+            "external": 0,
+            "cursor": None,
+            "cautious_left": 0,
+            "progress": False,
+            "status": None,
+        }
+        | notes,
+    )
+    change.depth = depth
+    return Counters(*numbers)
+
+
+def event(db: apsw.Connection, job_id: int, at: float, kind: str, detail: str) -> None:
+    """Put an event into the outbox, in the transaction at hand."""
+    db.execute(SQL["event"], {"job_id": job_id, "at": at, "kind": kind, "detail": detail})

@@ -1,0 +1,98 @@
+"""What a transaction does with findings: new items, and known ones that are nearer now or no longer to be skipped."""
+
+from dataclasses import replace
+
+import apsw
+import orjson
+
+from holdfast.domain.item import Found, Handled, ItemStatus, Meeting, meet
+from holdfast.domain.lease import Lease
+from holdfast.stores.sqlite.change import PENDING, Change
+from holdfast.stores.sqlite.connection import fetch
+from holdfast.stores.sqlite.rows import json_rows
+from holdfast.stores.sqlite.statements import statements
+
+SQL = statements("commit")
+
+
+def least(handled: tuple[Handled, ...]) -> list[Found]:
+    """The findings of a batch, each address once: admitted if any of them is, at the least depth of all.
+
+    As if each had met the one before it: where a checkpoint falls decides nothing.
+    """
+    least: dict[bytes, Found] = {}
+    for entry in handled:
+        for found in getattr(entry.outcome, "found", ()):
+            rival = least.get(found.fingerprint)
+            if rival is None:
+                least[found.fingerprint] = found
+                continue
+            one, other = sorted((rival, found), key=lambda each: (each.skip is not None, each.depth))
+            least[found.fingerprint] = replace(one, depth=other.depth) if other.depth < one.depth else one
+    return list(least.values())
+
+
+def discover(db: apsw.Connection, lease: Lease, findings: list[Found], change: Change) -> None:
+    """Write what the findings change; `findings` holds each address once."""
+    if not findings:
+        return
+    sought = json_rows((found.fingerprint.hex(), found.depth, found.skip is None) for found in findings)
+    ((answer,),) = fetch(db, SQL["unmet"], {"found": sought, "job_id": lease.job_id, "run": lease.run})
+    new: list[Found] = []
+    revived = []
+    nearer = []
+    for index, item_id, status, reason, depth, host_id, attempts in orjson.loads(answer):
+        found = findings[index]
+        if item_id is None:
+            new.append(found)
+            continue
+        match meet(ItemStatus(status), depth, found, handled=attempts > 0):
+            case Meeting.REVIVED:
+                revived.append((item_id, min(depth, found.depth), found.parent_id))
+                change.moves(host_id, (status, reason or ""), PENDING)
+            case Meeting.NEARER:
+                nearer.append((item_id, found.depth, 0))
+            case Meeting.REJUDGED:
+                nearer.append((item_id, found.depth, 1))
+    insert(db, lease, new, change)
+    if revived:
+        db.execute(SQL["revived"], {"items": json_rows(revived)})
+    if nearer:
+        db.execute(SQL["nearer"], {"items": json_rows(nearer)})
+
+
+def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) -> None:
+    """Write new items, and give their hosts rows. Also how a job gets its first ones."""
+    if not new:
+        return
+    names = json_rows({found.host for found in new})
+    host_ids = {
+        name: host_id
+        for host_id, name in fetch(db, SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names})
+    }
+    items = []
+    for found in new:
+        host_id = host_ids[found.host]
+        items.append(
+            (
+                host_id,
+                found.kind,
+                found.fingerprint.hex(),
+                found.url,
+                found.depth,
+                found.parent_id,
+                found.skip,
+            )
+        )
+        target = PENDING if found.skip is None else (ItemStatus.SKIPPED.value, found.skip)
+        change.moves(host_id, None, target)
+    db.execute(
+        SQL["discovered"],
+        {
+            "job_id": lease.job_id,
+            "run": lease.run,
+            "chunk_id": lease.chunk_id,
+            "items": json_rows(items),
+            "number": change.number,
+        },
+    )

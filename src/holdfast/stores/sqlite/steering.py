@@ -1,0 +1,161 @@
+"""What a person's actions do to a job, one transaction each."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from holdfast.domain.commit import Ending
+from holdfast.domain.errors import AmbiguousJob, UnknownJob
+from holdfast.domain.item import Found
+from holdfast.domain.job import NO_START_PAGE, Job, NewJob
+from holdfast.domain.lease import Lease
+from holdfast.domain.states import Action, Status, after
+from holdfast.stores.sqlite import rows, slices
+from holdfast.stores.sqlite.change import Change, count, event, tally
+from holdfast.stores.sqlite.connection import fetch, immediate
+from holdfast.stores.sqlite.findings import insert
+from holdfast.stores.sqlite.rows import json_rows
+from holdfast.stores.sqlite.statements import statements
+
+SQL = statements("jobs")
+
+
+def read_job(db: apsw.Connection, job_id: int) -> Job:
+    """The job as it stands; UnknownJob if it is gone."""
+    found = fetch(db, SQL["job"], {"job_id": job_id})
+    if not found:
+        raise UnknownJob("the job is gone; `holdfast ls` lists what is there")
+    return rows.job(found[0])
+
+
+def find(db: apsw.Connection, reference: str | None) -> Job:
+    """By name, id, or the beginning or end of one; None: the latest."""
+    if reference is None:
+        found = fetch(db, SQL["latest"])
+        if not found:
+            raise UnknownJob("this home has no jobs yet; start one with `holdfast crawl URL`")
+        return read_job(db, found[0][0])
+    named = fetch(db, SQL["by_name"], {"reference": reference})
+    if named:
+        return read_job(db, named[0][0])
+    matches = fetch(db, SQL["by_id"], {"reference": reference.lower()})
+    if not matches:
+        raise UnknownJob(f"no job is called {reference!r}; `holdfast ls` lists them all")
+    if len(matches) > 1:
+        ids = ", ".join(public_id for _, public_id in matches)
+        raise AmbiguousJob(f"{reference!r} fits more than one job; use more of the id: {ids}")
+    return read_job(db, matches[0][0])
+
+
+def submit(
+    db: apsw.Connection,
+    new: NewJob,
+    seeds: Sequence[Found],
+    *,
+    public_id: str,
+    phase: str,
+    now: float,
+    fresh: bool,
+) -> Job:
+    """The job with its first items; unless `fresh`, the one of that identity that is there already."""
+    with immediate(db):
+        there = fetch(db, SQL["by_identity"], {"identity": new.identity})
+        if there and not fresh:
+            return read_job(db, there[0][0])
+        ((job_id,),) = fetch(
+            db,
+            SQL["submit"],
+            {
+                "public_id": public_id,
+                "kind": new.kind,
+                "identity": new.identity,
+                "name": new.name,
+                "owner": new.owner,
+                "spec": rows.dumps(new.spec),
+                "bounds": rows.dumps(rows.bounds_of(new)),
+                "phase": phase,
+                "now": now,
+            },
+        )
+        _seed(db, job_id, 1, seeds, number=0)
+        event(db, job_id, now, "submitted", new.kind)
+        return read_job(db, job_id)
+
+
+def _seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], number: int) -> None:
+    """A chunk with its first items, by the very steps of a commit."""
+    ((chunk_id,),) = fetch(db, SQL["chunk"], {"job_id": job_id, "run": run})
+    change = Change(number)
+    by_fingerprint = {seed.fingerprint: seed for seed in seeds}
+    lease = Lease(job_id, chunk_id, run, epoch=0, seq=0, worker_id="")
+    insert(db, lease, list(by_fingerprint.values()), change)
+    tally(db, chunk_id, change)
+    count(db, chunk_id, change)
+
+
+def new_run(db: apsw.Connection, job_id: int, seeds: Sequence[Found], phase: str, now: float) -> Job:
+    """The first items again, in a job that was emptied."""
+    with immediate(db):
+        ((run, number),) = fetch(db, SQL["new_run"], {"job_id": job_id, "phase": phase})
+        _seed(db, job_id, run, seeds, number)
+        event(db, job_id, now, "restarted", f"run {run}")
+        return read_job(db, job_id)
+
+
+def pause(db: apsw.Connection, job_id: int, *, now: float, holder_lives: bool) -> Job:
+    """A wish to whoever works on it; paused at once where nobody does."""
+    if not holder_lives:
+        return stop(db, job_id, Action.PAUSE, "user", now)
+    with immediate(db):
+        after(read_job(db, job_id).status, Action.PAUSE)
+        db.execute(SQL["wish_pause"], {"job_id": job_id})
+        event(db, job_id, now, "pause asked for", "")
+        return read_job(db, job_id)
+
+
+def stop(db: apsw.Connection, job_id: int, action: Action, reason: str, now: float) -> Job:
+    """End the job's work and fence off whoever holds it, in the same transaction."""
+    with immediate(db):
+        status = after(read_job(db, job_id).status, action)
+        ending = Ending(action, reason)
+        db.execute(SQL["fence_off"], {"job_id": job_id, "status": status})
+        db.execute(
+            SQL["set_status"],
+            {
+                "job_id": job_id,
+                "status": status,
+                "reason": ending.reason,
+                "now": now,
+                "finished": status is Status.CANCELLED,
+            },
+        )
+        event(db, job_id, now, status, reason)
+        return read_job(db, job_id)
+
+
+def resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job:
+    """Back to pending with all that was done."""
+    with immediate(db):
+        job = read_job(db, job_id)
+        status = after(job.status, action)
+        if job.status is Status.TIMEOUT:
+            db.execute(SQL["grant_time"], {"job_id": job_id})
+        if job.reason == NO_START_PAGE:
+            _retry_seeds(db, job_id)
+        db.execute(SQL["chunks_pending"], {"job_id": job_id})
+        db.execute(
+            SQL["set_status"],
+            {"job_id": job_id, "status": status, "reason": None, "now": now, "finished": False},
+        )
+        event(db, job_id, now, "resumed", f"was {job.status}")
+        return read_job(db, job_id)
+
+
+def _retry_seeds(db: apsw.Connection, job_id: int) -> None:
+    found = fetch(db, SQL["failed_seeds"], {"job_id": job_id})
+    ids = json_rows(item_id for item_id, *_ in found)
+    sizes = slices.sizes(db, job_id, ids)
+    db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
+    db.execute(SQL["reopen"], {"ids": ids})
+    sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]
+    slices.moved(db, sources, ("pending", ""), sizes)
