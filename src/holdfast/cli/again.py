@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
-from holdfast.cli.params import DURATION, common, job_argument
+from holdfast.cli.params import DURATION, FILE, common, job_argument
 from holdfast.domain.job import Job
 from holdfast.domain.states import Action, Status, after
 
@@ -26,7 +26,7 @@ def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
         click.option(
             "-o",
             "--output",
-            type=click.Path(path_type=Path),
+            type=FILE,
             metavar="FILE",
             help="Export to FILE at the end.",
         ),
@@ -61,7 +61,7 @@ def resume(job: str | None, time_limit: float | None, output: Path | None, json:
         shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
         return await _run(home, found.id, shown, ask)
 
-    return in_home(work)
+    return in_home(work, runs=True)
 
 
 @click.command()
@@ -85,7 +85,7 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
         )
         return 0 if no_run else await _run(home, fresh.id, shown, ask)
 
-    return in_home(work)
+    return in_home(work, runs=True)
 
 
 def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":

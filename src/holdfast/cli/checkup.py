@@ -102,7 +102,7 @@ def _files(_settings: Settings) -> Iterator[Finding]:
 
 def _home(settings: Settings) -> Iterator[Finding]:
     home = settings.home.expanduser()
-    if home.exists() and not home.is_dir():
+    if _there(home) and not home.is_dir():
         yield Finding(
             Grade.BAD, "home", f"{home} is a file", "move it away, or name another home with --home"
         )
@@ -117,7 +117,7 @@ def _home(settings: Settings) -> Iterator[Finding]:
         advice = "SQLite's locks and WAL need a local disk; name another home with --home"
         yield Finding(Grade.BAD, "home", f"{home} is on a network disk ({kind})", advice)
         return
-    there = f"{home}" if home.exists() else f"{home}, made by the first crawl"
+    there = f"{home}" if _there(home) else f"{home}, made by the first crawl"
     yield Finding(Grade.OK, "home", f"{there}{f' ({kind})' if kind else ''}")
     yield from _ledger(settings)
 
@@ -214,9 +214,16 @@ def _libraries(_settings: Settings) -> Iterator[Finding]:
 
 def _nearest(path: Path) -> Path:
     place = path.absolute()
-    while not place.exists() and place != place.parent:
+    while not _there(place) and place != place.parent:
         place = place.parent
     return place
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _file_system(place: Path) -> str:

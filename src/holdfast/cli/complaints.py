@@ -15,6 +15,7 @@ from holdfast.domain.states import Action
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_STOPPED = 3
 EXIT_INTERRUPTED = 130
 _EXIT_DEAF = 141
 _BY_COMMAND = {
@@ -42,8 +43,11 @@ def usage(error: click.ClickException) -> int:
     return EXIT_USAGE
 
 
-def interrupted() -> int:
-    """Ctrl-C where nothing was at stake."""
+def interrupted(context: Mapping[str, object]) -> int:
+    """Ctrl-C where no run had to come to an end of its own: before it, after it, or where there was none."""
+    if context.get("runs"):
+        say("interrupted. What was committed is safe; run the same command again to go on.")
+        return EXIT_STOPPED
     say("interrupted.")
     return EXIT_INTERRUPTED
 

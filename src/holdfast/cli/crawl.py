@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
-from holdfast.cli.params import AT_ONCE, COUNT, DURATION, SECONDS, SIZE, common
+from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, SECONDS, SIZE, common
 from holdfast.cli.words import clean, plural
 from holdfast.domain.checkpoint import CheckpointPolicy
 from holdfast.domain.errors import UsageError
@@ -117,9 +117,7 @@ _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be giv
     show_default=True,
     help="What a committed page survives: any kill, or a power cut as well.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Export to FILE at the end."
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Export to FILE at the end.")
 @click.option("--fresh", is_flag=True, help="Start a new job, whatever is there.")
 @click.option("--wait", is_flag=True, help="If another process works on the job, wait for it.")
 @click.option("--json", is_flag=True, help="Print one JSON object on stdout at the end.")
@@ -147,7 +145,7 @@ def crawl(urls: tuple[str, ...], **options: Unpack[Options]) -> int:
     async def work(home: "Home") -> int:
         return await _crawl(home, new, options, Ask(options["json"], output))
 
-    return in_home(work, create=True)
+    return in_home(work, create=True, runs=True)
 
 
 def asked_for(urls: tuple[str, ...], options: Options) -> NewJob:

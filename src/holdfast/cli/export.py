@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.opened import in_home
-from holdfast.cli.params import common, job_argument
+from holdfast.cli.params import FILE, common, job_argument
 from holdfast.cli.screen import Screen, screen
 from holdfast.cli.words import plural, size
 from holdfast.domain.job import Job
@@ -28,7 +28,7 @@ _DAMAGED_SHOWN = 3
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet or .warc.gz.",
 )

@@ -25,7 +25,7 @@ from holdfast.engine.signals import SignalStop
 if TYPE_CHECKING:
     from holdfast.bootstrap import Home
 
-REFRESH_S: Final = 0.5
+REFRESH_S: Final = 0.25
 _STOPPED_HERE: Final = 3
 
 
@@ -51,7 +51,9 @@ async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
             _answer(await home.tools.ledger.job(job.id), ask)
         raise
     tallies = await home.tools.jobs.tallies(job.id) if job.status is Status.FAILED else []
-    screen.say(ended(job, home_words(), tallies))
+    words = home_words() if ask.output is None else ["-o", str(ask.output), *home_words()]
+    for sentence in ended(job, words, tallies):
+        screen.say(sentence)
     return await finish(home, job, screen, ask)
 
 
@@ -60,7 +62,11 @@ async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
     if ask.output is not None and _wants_output(job):
         from holdfast.cli.export import write
 
-        await write(home, job, ask.output, screen)
+        try:
+            await write(home, job, ask.output, screen)
+        except BaseException:
+            _answer(job, ask)
+            raise
     _answer(job, ask)
     return EXIT[job.status]
 

@@ -15,7 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(f"holdfast {__version__}")  # noqa: T201 - what was asked for
         sys.exit(0)
-    sys.exit(run(given))
+    try:
+        code = run(given)
+    except KeyboardInterrupt:
+        # So early that nothing of ours was loaded, let alone begun.
+        code = EXIT_INTERRUPTED
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -28,12 +33,11 @@ def run(arguments: list[str]) -> int:
     context: dict[str, object] = {}
     try:
         code = holdfast.main(arguments, prog_name="holdfast", standalone_mode=False, obj=context)
+        sys.stdout.flush()
     except click.ClickException as error:
         return complaints.usage(error)
-    except click.Abort:
-        return complaints.interrupted()
-    except KeyboardInterrupt:
-        return complaints.interrupted()
+    except (click.Abort, KeyboardInterrupt):
+        return complaints.interrupted(context)
     except BrokenPipeError:
         return complaints.deaf()
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence, and the traceback in a file

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def in_home(work: "Callable[[Home], Awaitable[T]]", *, create: bool = False) -> T:
-    """Open the home that the command names, run `work` in it, and close it."""
+def in_home(work: "Callable[[Home], Awaitable[T]]", *, create: bool = False, runs: bool = False) -> T:
+    """Open the home that the command names, run `work` in it, and close it. `runs`: `work` runs a job."""
     context = click.get_current_context()
     asked = context.ensure_object(dict)
+    asked["runs"] = runs
     wanted = settings_for(asked)
     _set_up_logging(asked)
 

@@ -63,30 +63,36 @@ def command(*words: str) -> str:
     return shlex.join(["holdfast", *words])
 
 
-def ended(job: Job, home_words: list[str], tallies: list[Tally]) -> str:  # noqa: PLR0911 - one for each status
-    """What a person is told when a run ends: where the job stands, and what to type next."""
-    resume = command("resume", job.short_id, *home_words)
+def ended(job: Job, more: list[str], tallies: list[Tally]) -> list[str]:  # noqa: PLR0911 - one for each status
+    """What a person is told when a run ends: where the job stands, and what to type, with `more`, to go on."""
+    resume = f"Resume with: {command('resume', job.short_id, *more)}"
     spent = f"{size(job.counters.bytes)} in {duration(job.active_s)}"
     match job.status:
         case Status.COMPLETED if job.reason:
-            return f"completed at its {job.reason}: {counted(job)}, {spent}. A higher limit lets it go on."
+            return [f"completed at its {job.reason}: {counted(job)}, {spent}. A higher limit lets it go on."]
         case Status.COMPLETED:
-            return f"completed: {counted(job)}, {spent}."
+            return [f"completed: {counted(job)}, {spent}."]
         case Status.FAILED:
-            return f"failed: {_why(job, tallies)}. Try again with: {resume}"
+            return [f"failed: {_why(job, tallies)}.", resume]
         case Status.PAUSED if job.reason == "disk":
-            return f"paused, because the disk is nearly full: {counted(job)}. Free some space, then: {resume}"
+            return [
+                f"paused, because the disk is nearly full: {counted(job)}. Free some space first.",
+                resume,
+            ]
         case Status.PAUSED:
-            return f"paused at checkpoint {job.commit_no}: {counted(job)}. Resume with: {resume}"
+            return [f"paused at checkpoint {job.commit_no}: {counted(job)}.", resume]
         case Status.TIMEOUT:
-            return f"time limit reached: {counted(job)}, {spent}. Go on for as long again with: {resume}"
+            return [
+                f"time limit reached: {counted(job)}, {spent}. It is granted once more when resumed.",
+                resume,
+            ]
         case Status.CANCELLED:
-            again = command("restart", job.short_id, *home_words)
-            return f"cancelled: {counted(job)} kept. Start it from nothing with: {again}"
+            again = command("restart", job.short_id, *more)
+            return [f"cancelled: {counted(job)} kept. Start it from nothing with: {again}"]
         case Status.PENDING:
-            return f"stopped at checkpoint {job.commit_no}: {counted(job)}. Resume with: {resume}"
+            return [f"stopped at checkpoint {job.commit_no}: {counted(job)}.", resume]
         case Status.IN_PROGRESS:
-            return f"another process works on job {job.short_id} now: {counted(job)}."
+            return [f"another process works on job {job.short_id} now: {counted(job)}."]
 
 
 def _why(job: Job, tallies: list[Tally]) -> str:

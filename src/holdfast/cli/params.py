@@ -70,6 +70,8 @@ class Seconds(click.ParamType[float]):
 COUNT = click.IntRange(min=1, max=10**15)
 AT_ONCE = click.IntRange(min=1, max=1000)
 SECONDS = Seconds()
+FILE = click.Path(path_type=Path, readable=False)
+"""Any path: whether it can be used is for us to say, in our words."""
 DURATION = Duration()
 SIZE = Size()
 
@@ -78,7 +80,7 @@ def common(command: Command) -> Command:
     """`--home` and `-v`, which may stand before the subcommand as well."""
     home = click.option(
         "--home",
-        type=click.Path(path_type=Path),
+        type=FILE,
         expose_value=False,
         callback=_keep("home"),
         metavar="DIR",

@@ -10,6 +10,7 @@ from holdfast.cli.view import View
 from holdfast.cli.words import number, size
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
 
 _PLAIN_EVERY_S: Final = 5.0
@@ -36,8 +37,12 @@ def screen(*, quiet: bool) -> Screen:
     """The screen for this command."""
     if quiet:
         return Silence()
-    if sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns:
-        return LiveScreen()
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        console = Console(stderr=True, highlight=False)
+        if not console.is_dumb_terminal:
+            return LiveScreen(console)
     return PlainScreen()
 
 
@@ -102,7 +107,8 @@ def progress_line(view: View) -> str:
 class LiveScreen:
     """A few lines at the end of the terminal that change in place, and vanish at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: "Console") -> None:
+        self._console = console
         self._live: Live | None = None
         HANDLER.through = self._line
 
@@ -115,7 +121,7 @@ class LiveScreen:
         from holdfast.cli.picture import picture
 
         if self._live is None:
-            self._live = _live()
+            self._live = _live(self._console)
             self._live.start()
         self._live.update(picture(view), refresh=True)
 
@@ -138,11 +144,9 @@ class LiveScreen:
             self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _live() -> "Live":
-    from rich.console import Console
+def _live(console: "Console") -> "Live":
     from rich.live import Live
 
-    console = Console(stderr=True, highlight=False)
     return Live(
         console=console,
         auto_refresh=False,

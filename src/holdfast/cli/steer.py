@@ -96,7 +96,8 @@ async def _pause(home: "Home", job: Job) -> int:
         job = await tools.ledger.job(job.id)
     if job.status is Status.PAUSED:
         resume = command("resume", job.short_id, *home_words())
-        say(f"job {job.short_id} is paused at checkpoint {job.commit_no}: {counted(job)}. Resume: {resume}")
+        say(f"job {job.short_id} is paused at checkpoint {job.commit_no}: {counted(job)}.")
+        say(f"Resume with: {resume}")
         return 0
     raise UsageError(
         f"job {job.short_id} is {job.status} by now, so there is nothing to pause; see `holdfast show`"

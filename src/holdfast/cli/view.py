@@ -9,7 +9,7 @@ from holdfast.domain.job import Job
 from holdfast.ports.clock import Clock
 from holdfast.ports.jobs import HostReport, Jobs
 
-WINDOW_S: Final = 30.0
+WINDOW_S: Final = 15.0
 """Speeds are what they were over so many seconds."""
 SPARKS: Final = 40
 _SPARK_S: Final = 1.0

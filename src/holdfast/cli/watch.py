@@ -29,7 +29,8 @@ def watch(job: str | None) -> int:
         stopped = in_home(work)
     except KeyboardInterrupt:
         return 0
-    say(ended(stopped, home_words(), []))
+    for sentence in ended(stopped, home_words(), []):
+        say(sentence)
     return 0
 
 
