@@ -23,6 +23,7 @@ class Change:
     """What the steps of one commit add up to; written by the last of them."""
 
     number: int
+    deepest: int = 0
     tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
     queued_by_host: Counter[int] = field(default_factory=Counter)
     settled_by_host: Counter[int] = field(default_factory=Counter)
@@ -78,6 +79,7 @@ def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: str | int
             "redirected": change.of(ItemStatus.REDIRECTED),
             "bytes": change.bytes,
             "depth": change.depth,
+            "deepest": change.deepest,
             "external": 0,
             "cursor": None,
             "cautious_left": 0,

@@ -60,7 +60,7 @@ def write(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
 
 
 def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
-    seq = _fence(db, lease)
+    seq, deepest = _fence(db, lease)
     number, desired = fetch(
         db,
         SQL["next_number"],
@@ -71,7 +71,7 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
             "phase": commit.phase,
         },
     )[0]
-    change = Change(number)
+    change = Change(number, deepest)
     _settle(db, commit.handled, change)
     discover(db, lease, least(commit.handled), change)
     segment_id = _segment(db, lease, commit)
@@ -83,14 +83,16 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
     return Committed(seq, number, counters, _given(db, change), desired)
 
 
-def _fence(db: apsw.Connection, lease: Lease) -> int:
+def _fence(db: apsw.Connection, lease: Lease) -> tuple[int, int]:
+    """The chunk's new seq, and the greatest depth at which anything of it was found."""
     found = fetch(db, SQL["fence"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "seq": lease.seq})
     if not found:
         message = (
             "the lease is lost: another worker took over, or the job was cancelled. Nothing more was written."
         )
         raise LeaseLost(message)
-    return int(found[0][0])
+    seq, deepest = found[0]
+    return seq, deepest
 
 
 def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -> None:

@@ -37,7 +37,11 @@ def discover(db: apsw.Connection, lease: Lease, findings: list[Found], change: C
     if not findings:
         return
     sought = json_rows((found.fingerprint.hex(), found.depth, found.skip is None) for found in findings)
-    ((answer,),) = fetch(db, SQL["unmet"], {"found": sought, "job_id": lease.job_id, "run": lease.run})
+    ((answer,),) = fetch(
+        db,
+        SQL["unmet"],
+        {"found": sought, "job_id": lease.job_id, "run": lease.run, "deepest": change.deepest},
+    )
     new: list[Found] = []
     revived = []
     nearer = []
@@ -73,6 +77,7 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
     items = []
     for found in new:
         host_id = host_ids[found.host]
+        change.deepest = max(change.deepest, found.depth)
         items.append(
             (
                 host_id,

@@ -49,6 +49,8 @@ CREATE TABLE chunks (
     marked_deaths         INTEGER NOT NULL DEFAULT 0,
     cursor                TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(cursor)),
     depth                 INTEGER NOT NULL DEFAULT 0,
+    -- The greatest depth at which anything was found: what is found as deep or deeper is nearer than nothing.
+    deepest               INTEGER NOT NULL DEFAULT 0,
     found                 INTEGER NOT NULL DEFAULT 0 CHECK (found >= 0),
     queued                INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
     done                  INTEGER NOT NULL DEFAULT 0 CHECK (done >= 0),
@@ -99,6 +101,8 @@ CREATE TABLE items (
 ) STRICT;
 -- No address stands twice in a run, whatever happens.
 CREATE UNIQUE INDEX items_fingerprint ON items (job_id, run, fingerprint);
+-- What was skipped when it was found, and may be admitted when it is found again.
+CREATE INDEX items_revivable ON items (job_id, run, fingerprint) WHERE status = 'skipped' AND attempts = 0;
 CREATE INDEX items_ready ON items (chunk_id, host_id, depth, id) WHERE status = 'pending' AND due_at IS NULL;
 CREATE INDEX items_waiting ON items (chunk_id, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX items_rejudge ON items (chunk_id, id) WHERE rejudge = 1;

@@ -6,7 +6,7 @@
 UPDATE chunks
    SET seq = seq + 1
  WHERE id = :chunk_id AND epoch = :epoch AND seq = :seq AND status = 'in_progress'
-RETURNING seq;
+RETURNING seq, deepest;
 
 -- name: next_number
 -- The job-wide commit number, and what a person wants meanwhile. Primary key.
@@ -46,14 +46,18 @@ RETURNING id, name;
 
 -- name: unmet
 -- The findings that change anything: new ones (id null), and known ones that are nearer now or no longer to be skipped.
--- One row with all of them. Unique (job_id, run, fingerprint).
+-- One row with all of them. Unique (job_id, run, fingerprint) and items_revivable answer for nearly all findings: the
+-- item itself is read only where the finding is nearer than the deepest there is.
 SELECT json_group_array(json_array(f.key, i.id, i.status, i.reason, i.depth, i.host_id, i.attempts))
   FROM json_each(:found) AS f
   LEFT JOIN items AS i
     ON i.job_id = :job_id AND i.run = :run AND i.fingerprint = unhex(f.value ->> 0)
  WHERE i.id IS NULL
-    OR (f.value ->> 1) < i.depth
-    OR (i.status = 'skipped' AND i.attempts = 0 AND (f.value ->> 2));
+    OR ((f.value ->> 1) < :deepest AND (f.value ->> 1) < i.depth)
+    OR ((f.value ->> 2)
+        AND EXISTS (SELECT 1 FROM items AS s INDEXED BY items_revivable
+                     WHERE s.job_id = :job_id AND s.run = :run AND s.fingerprint = unhex(f.value ->> 0)
+                       AND s.status = 'skipped' AND s.attempts = 0));
 
 -- name: discovered
 -- New items. A fingerprint that is there already is an error, never ignored.
@@ -126,6 +130,7 @@ UPDATE chunks
        skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
        external = external + :external,
        depth = max(depth, :depth),
+       deepest = max(deepest, :deepest),
        cursor = coalesce(:cursor, cursor),
        waiting_until = NULL,
        cautious_left = :cautious_left,
