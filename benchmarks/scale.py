@@ -1,6 +1,6 @@
 """What ten million known URLs cost: ledger size, commit time, resume, memory, speed.
 
-    python -m benchmarks.scale [--quick] [--pages KNOWN]
+python -m benchmarks.scale [--quick] [--pages KNOWN]
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ def run(options: Options) -> report.Result:
     holdfast = Holdfast(options.holdfast, options.concurrency)
     result = report.Result(NAME, versions={"holdfast": holdfast.version()})
     known = options.sized(options.pages, full=10_000_000, quick=300_000)
-    with arena(options, SITE_PAGES) as served, served.work() as small, served.work() as large, served.work() as new:
+    with (
+        arena(options, SITE_PAGES) as served,
+        served.work() as small,
+        served.work() as large,
+        served.work() as new,
+    ):
         little = _fill(served, small, SMALL, SMALL // 10)
         much = _fill(served, large, known, known // 10)
         first_s, rss_mb = _resume(served, holdfast, large)
@@ -60,7 +65,9 @@ def run(options: Options) -> report.Result:
         "bytes per URL": much.bytes_per_url,
     }
     for name, value in measured.items():
-        result.table.append({"what": f"{name}, {known:,} known", "measured": round(value, 3), "target": f"<= {MOST[name]}"})
+        result.table.append(
+            {"what": f"{name}, {known:,} known", "measured": round(value, 3), "target": f"<= {MOST[name]}"}
+        )
         result.expect(value <= MOST[name], f"{name} at most {MOST[name]}: {value:.3f}")
     for name, there, here in zip(("CPU", "wall"), full, empty, strict=True):
         share = there / here

@@ -53,13 +53,17 @@ def finding(start_url: str, n: int, parent: int | None, skip: str | None) -> Fou
     return Found(url, fingerprint(url), origin(url), DEPTH, parent_id=parent, skip=skip)
 
 
-async def put(ledger: Ledger, lease: Lease, handled: tuple[Handled, ...], ending: Ending | None = None) -> Lease:
+async def put(
+    ledger: Ledger, lease: Lease, handled: tuple[Handled, ...], ending: Ending | None = None
+) -> Lease:
     """One commit."""
     done = await ledger.commit(lease, Commit(CheckpointReason.ITEMS, time.time(), handled, ending=ending))
     return replace(lease, seq=done.seq)
 
 
-async def timed(ledger: Ledger, lease: Lease, start_url: str, known: int, items: list[Item]) -> tuple[Lease, list[float]]:
+async def timed(
+    ledger: Ledger, lease: Lease, start_url: str, known: int, items: list[Item]
+) -> tuple[Lease, list[float]]:
     """Commits of 10 pages with 500 links, 100 of them new, each timed."""
     chance = random.Random(known)
     took = []
@@ -70,7 +74,9 @@ async def timed(ledger: Ledger, lease: Lease, start_url: str, known: int, items:
             old = [finding(start_url, chance.randrange(known), item.id, "fill") for _ in range(40)]
             fresh = [finding(start_url, new + k, item.id, "fill") for k in range(10)]
             new += 10
-            record = Record("page", {"size": 15_000, "status": 200, "title": "A page " * 8, "sha256": "0" * 64})
+            record = Record(
+                "page", {"size": 15_000, "status": 200, "title": "A page " * 8, "sha256": "0" * 64}
+            )
             handled.append(Handled(item, Done((record,), (*old, *fresh))))
         began = time.perf_counter()
         lease = await put(ledger, lease, tuple(handled))
