@@ -80,12 +80,18 @@ class Sighting:
     seq_since: float
 
 
-def sight(last: Sighting | None, heartbeat: Heartbeat, now: float) -> Sighting:
-    """Fold what was read now into what was seen before; anything that changed starts its period anew."""
+def sight(last: Sighting | None, heartbeat: Heartbeat, now: float, wall_now: float) -> Sighting:
+    """Fold what was read now into what was seen before; anything that changed starts its period anew.
+
+    While a chunk waits for a stored due time it makes no progress and needs none: its period begins when that time
+    has come.
+    """
     if last is None or last.heartbeat.epoch != heartbeat.epoch:
         return Sighting(heartbeat, now, now)
+    due = heartbeat.waiting_until
+    waits = due is not None and due > wall_now
     beat_since = last.beat_since if last.heartbeat.beat == heartbeat.beat else now
-    seq_since = last.seq_since if last.heartbeat.seq == heartbeat.seq else now
+    seq_since = last.seq_since if last.heartbeat.seq == heartbeat.seq and not waits else now
     return Sighting(heartbeat, beat_since, seq_since)
 
 
@@ -94,9 +100,6 @@ def expired(sighting: Sighting, times: LeaseTimes, now: float) -> bool:
     return now - sighting.beat_since >= times.expire_s
 
 
-def stalled_for(sighting: Sighting, now: float, wall_now: float) -> float:
-    """Seconds without progress; none while the chunk waits for a stored due time."""
-    due = sighting.heartbeat.waiting_until
-    if due is not None and due > wall_now:
-        return 0.0
+def stalled_for(sighting: Sighting, now: float) -> float:
+    """Seconds without progress."""
     return now - sighting.seq_since

@@ -5,6 +5,7 @@ Judged by this watchdog's own monotonic clock while the database answers; wall c
 
 import logging
 
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.lease import Heartbeat, LeaseTimes, Sighting, expired, sight, stalled_for
 from holdfast.domain.recovery import Recovery
 from holdfast.ports.clock import Clock
@@ -27,23 +28,26 @@ class Watchdog:
 
     async def sweep(self) -> None:
         """Look once at every claimed chunk of the home. Recovering one twice is harmless: the epoch decides."""
-        heartbeats = await self._ledger.heartbeats()
-        now = self._clock.monotonic()
-        if self._looked_at is not None and now - self._looked_at > max(
-            self._times.expire_s, 3 * self._times.sweep_s
-        ):
+        try:
+            heartbeats = await self._ledger.heartbeats()
+        except HoldfastError:
+            self._seen.clear()
+            raise
+        now, wall = self._clock.monotonic(), self._clock.wall()
+        longest = max(self._times.expire_s, 2 * self._times.sweep_s)
+        if self._looked_at is not None and now - self._looked_at > longest:
             # The database did not answer, or this machine slept: nobody could renew, so every period starts anew.
             self._seen.clear()
         self._looked_at = now
         self._seen = {
-            heartbeat.chunk_id: sight(self._seen.get(heartbeat.chunk_id), heartbeat, now)
+            heartbeat.chunk_id: sight(self._seen.get(heartbeat.chunk_id), heartbeat, now, wall)
             for heartbeat in heartbeats
         }
         for heartbeat in heartbeats:
             await self._judge(heartbeat, self._seen[heartbeat.chunk_id], now)
 
     async def _judge(self, heartbeat: Heartbeat, sighting: Sighting, now: float) -> None:
-        stalled = stalled_for(sighting, now, self._clock.wall()) >= self._times.stall_s
+        stalled = stalled_for(sighting, now) >= self._times.stall_s
         if self._workers.lives(heartbeat.worker_id) is False:
             why = "its worker died"
         elif expired(sighting, self._times, now):
