@@ -17,7 +17,7 @@ _FAST = 10.0
 def picture(view: View) -> RenderableType:
     """A handful of calm lines."""
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True, min_width=len("checkpoint"))
     table.add_column(no_wrap=True, overflow="ellipsis")
     table.add_row("pages", _pages(view))
     table.add_row("speed", _speed(view))

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
-_DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_DURATION: Final = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m)?\s*(?:(\d+(?:\.\d+)?)s)?")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _THOUSAND: Final = 1000
@@ -13,7 +13,7 @@ _SOON: Final = 10.0
 
 def read_duration(text: str) -> float:
     """Seconds in `90`, `1.5`, `30m`, `1h30m`, `2d`. ValueError for anything else, and for nothing."""
-    folded = text.strip().lower().replace(" ", "")
+    folded = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", folded):
         return float(folded)
     match = _DURATION.fullmatch(folded)
@@ -70,7 +70,7 @@ def size(count: float) -> str:
         count /= _THOUSAND
         if count < 999.95:  # noqa: PLR2004 - what would be shown as 1000.0
             return f"{count:.1f} {unit}"
-    return f"{count:.1f} PB"
+    return f"{count / _THOUSAND:.1f} PB"
 
 
 def number(count: int) -> str:

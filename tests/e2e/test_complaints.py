@@ -1,0 +1,164 @@
+"""Whatever goes wrong is one clear sentence on stderr, with what to do next, and the right exit code."""
+
+import subprocess
+import sys
+
+import apsw
+import pytest
+from tests.kit.process import ROOT, Holdfast
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["crawl"], "Missing argument"),
+        (["crawl", "docs"], "https://docs/"),
+        (["crawl", "ftp://example.com/"], "ftp://example.com/"),
+        (["crawl", "https://me:secret@example.com/"], "credentials"),
+        (["crawl", "http://127.0.0.1:1/", "--include", "("], "regular expression"),
+        (["crawl", "http://127.0.0.1:1/", "--time-limit", "soon"], "30m"),
+        (["crawl", "http://127.0.0.1:1/", "--max-bytes", "lots"], "10MB"),
+        (["crawl", "http://127.0.0.1:1/", "--delay", "nan"], "seconds"),
+        (["crawl", "http://127.0.0.1:1/", "-n", "0"], "--max-pages"),
+        (["crawl", "http://127.0.0.1:1/", "-o", "pages.doc"], ".parquet"),
+        (["crawl", "http://127.0.0.1:1/", "-o", "no/such/folder/pages.csv"], "no/such/folder"),
+        (["crawl", "http://127.0.0.1:1/", "--name", " "], "--name docs"),
+        (["crawl", "http://127.0.0.1:1/", "--user-agent", "two\nlines"], "User-Agent"),
+        (["crawl", "http://127.0.0.1:1/", "--frob"], "holdfast crawl --help"),
+        (["frob"], "holdfast --help"),
+        (["show"], "there is no Holdfast home"),
+        (["ls"], "there is no Holdfast home"),
+    ],
+)
+def test_a_wrong_request(holdfast, words, told):
+    ended = holdfast.run(*words)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith("holdfast: ")
+    assert told in line
+    assert not holdfast.home.exists()
+
+
+def test_a_job_that_is_not_there(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    for command in ("show", "pause", "cancel", "resume", "restart", "watch", "verify"):
+        ended = holdfast.run(command, "nobody")
+        assert ended.code == 2
+        assert "'nobody'" in ended.sentence
+        assert "holdfast ls" in ended.sentence
+
+
+def test_a_wrong_state_names_what_is_allowed(holdfast, server):
+    holdfast.run("crawl", server.start)
+    for command in ("pause", "resume", "cancel"):
+        ended = holdfast.run(command)
+        assert ended.code == 2
+        assert f"can't {command} a job that is completed" in ended.sentence
+        assert "`holdfast restart`" in ended.sentence
+
+
+def test_a_job_is_found_by_the_ends_of_its_id_and_by_its_name(holdfast, server):
+    said = holdfast.run("crawl", server.start, "--name", "harbour", "-n", "1", "--json").json
+    for reference in (said["job"], said["job"][:13], said["job"][-8:], "harbour"):
+        assert holdfast.run("show", reference, "--json").json["job"] == said["job"]
+
+
+def test_the_home_may_stand_before_and_after_the_subcommand_and_in_the_environment(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    elsewhere = Holdfast(holdfast.home.parent / "elsewhere")
+    assert elsewhere.run("ls", "--home", holdfast.home).code == 0
+    assert elsewhere.run("ls").code == 2
+    bare = [sys.executable, "-m", "holdfast", "ls"]
+    environment = {
+        "HOLDFAST_HOME": str(holdfast.home),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    assert subprocess.run(bare, env=environment, check=False, capture_output=True).returncode == 0
+
+
+def test_a_home_that_is_a_file(holdfast):
+    holdfast.home.write_text("no home")
+    for words in (["ls"], ["crawl", "http://127.0.0.1:1/"]):
+        ended = holdfast.run(*words)
+        assert ended.code == 2
+        assert "is a file" in ended.sentence
+    sick = holdfast.run("doctor")
+    assert sick.code == 1
+    assert "is a file" in sick.out
+
+
+def test_a_home_of_a_newer_holdfast(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    db = apsw.Connection(str(holdfast.ledger))
+    db.pragma("user_version", 999)
+    db.close()
+    for words in (["ls"], ["crawl", server.start]):
+        ended = holdfast.run(*words)
+        assert ended.code == 2
+        assert "newer Holdfast" in ended.sentence
+
+
+def test_a_ledger_that_is_none(holdfast):
+    holdfast.home.mkdir()
+    holdfast.ledger.write_bytes(b"this is no database, whatever its name says" * 100)
+    ended = holdfast.run("ls")
+    assert ended.code == 2
+    assert "damaged or not a ledger" in ended.sentence
+
+
+def test_a_disk_that_is_nearly_full_pauses_the_job(holdfast, server):
+    ended = holdfast.run("crawl", server.start, "--json", HOLDFAST_MIN_FREE_MB="1e9")
+    assert ended.code == 3
+    assert (ended.json["status"], ended.json["reason"]) == ("paused", "disk")
+    assert "Free some space" in ended.err
+    assert holdfast.run("crawl", server.start, "--json").json["pages"] == len(server.urls)
+
+
+def test_a_setting_that_can_not_be_read(holdfast):
+    ended = holdfast.run("ls", HOLDFAST_POLL_S="often")
+    assert ended.code == 2
+    assert "HOLDFAST_POLL_S" in ended.sentence
+
+
+def test_removing_a_job_asks_first(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "5")
+    refused = holdfast.run("rm")
+    assert refused.code == 2
+    assert "--yes" in refused.sentence
+    assert holdfast.segments()
+    assert holdfast.run("rm", "--yes").code == 0
+    assert not holdfast.segments()
+    assert holdfast.run("ls").out == ""
+    assert holdfast.run("show").code == 2
+
+
+def test_a_bug_is_a_sentence_with_the_place_of_its_traceback(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    db = apsw.Connection(str(holdfast.ledger))
+    db.execute("UPDATE jobs SET bounds = '[]'")
+    db.close()
+    ended = holdfast.run("ls")
+    assert ended.code == 1
+    assert "should not have happened" in ended.sentence
+    (log,) = holdfast.home.glob("crash-*.log")
+    assert str(log) in ended.sentence
+    assert "Traceback" in log.read_text()
+
+
+def test_whoever_stops_reading_is_no_error(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    words = f"{sys.executable} -m holdfast --home {holdfast.home} show | head -1"
+    ended = subprocess.run(
+        ["bash", "-c", words],
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"},
+        check=False,
+        capture_output=True,
+    )
+    assert ended.stderr == b""
+
+
+def test_doctor_finds_this_machine_fit(holdfast):
+    ended = holdfast.run("doctor")
+    assert ended.code == 0, ended
+    assert {line.split()[0] for line in ended.out.splitlines() if not line.startswith(" ")} <= {"ok", "warn"}

@@ -1,0 +1,143 @@
+"""What a person meets who crawls: a whole site, limits, the same command again."""
+
+import json
+
+from tests.kit.process import assert_promise, assert_rows, exported
+
+
+def test_the_sample_site_is_crawled_whole(holdfast, harbour, tmp_path):
+    output = tmp_path / "pages.jsonl"
+    ended = holdfast.run("crawl", harbour, "--json", "-o", output)
+    assert ended.code == 0, ended
+    assert ended.json["status"] == "completed"
+    assert ended.json["queued"] == 0
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(rows) == ended.json["pages"] > 50
+    assert_rows(rows, {row["url"] for row in rows})
+    start = next(row for row in rows if row["url"] == harbour)
+    assert (start["status"], start["depth"], start["parent"]) == (200, 0, None)
+    assert "Holdfast" in start["title"] + start["text"]
+    assert holdfast.run("verify").code == 0
+
+
+def test_stdout_carries_only_what_was_asked_for(holdfast, server):
+    ended = holdfast.run("crawl", server.start)
+    assert (ended.code, ended.out) == (0, "")
+    assert all(line.startswith("holdfast: ") for line in ended.err.splitlines())
+    assert ended.err.isascii()
+    assert "\x1b" not in ended.err
+    assert "\r" not in ended.err
+
+
+def test_quiet_says_nothing(holdfast, server):
+    ended = holdfast.run("crawl", server.start, "--quiet")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+
+
+def test_json_is_one_object_on_one_line(holdfast, server):
+    said = holdfast.run("crawl", server.start, "--json").json
+    expected = {"job", "status", "reason", "pages", "failed", "queued", "skipped", "seconds"}
+    assert expected <= set(said)
+    assert isinstance(said["seconds"], float)
+    assert said["pages"] == len(server.urls)
+    shown = holdfast.show()
+    assert {key: shown[key] for key in said} == said
+
+
+def test_the_same_command_on_a_completed_job_fetches_nothing(holdfast, server):
+    holdfast.run("crawl", server.start)
+    served = server.served
+    again = holdfast.run("crawl", server.start, "--json")
+    assert again.code == 0
+    assert "completed already" in again.err
+    assert again.json["pages"] == len(server.urls)
+    assert server.served == served
+    assert_promise(holdfast, server)
+
+
+def test_fresh_starts_a_new_job(holdfast, server):
+    first = holdfast.run("crawl", server.start, "--json").json
+    second = holdfast.run("crawl", server.start, "--fresh", "--json").json
+    assert first["job"] != second["job"]
+    assert first["pages"] == second["pages"]
+
+
+def test_a_page_limit_is_exact_and_a_raised_one_goes_on(holdfast, server):
+    first = holdfast.run("crawl", server.start, "-n", "17", "--json")
+    assert (first.code, first.json["pages"], first.json["reason"]) == (0, 17, "page limit")
+    assert "completed at its page limit" in first.err
+    same = holdfast.run("crawl", server.start, "-n", "17", "--json")
+    assert (same.code, same.json["pages"]) == (0, 17)
+    assert len(exported(holdfast)) == 17
+    more = holdfast.run("crawl", server.start, "-n", "40", "--json")
+    assert (more.code, more.json["pages"]) == (0, 40)
+    assert "beyond its old limit" in more.err
+    rest = holdfast.run("crawl", server.start, "--json")
+    assert (rest.code, rest.json["pages"]) == (0, len(server.urls))
+    assert_promise(holdfast, server, again=16)
+
+
+def test_depth_limit_and_patterns(holdfast, server):
+    shallow = holdfast.run("crawl", server.start, "-d", "1", "--json").json
+    assert 1 < shallow["pages"] < len(server.urls)
+    picked = holdfast.run(
+        "crawl", server.start, "--name", "picked", "--include", r"/p/\d\.html", "--exclude", "/p/3", "--json"
+    ).json
+    rows = {row["url"].removeprefix(server.base) for row in exported(holdfast, picked["job"])}
+    assert "/" in rows
+    assert "/p/3.html" not in rows
+    assert all(path == "/" or len(path) == len("/p/1.html") for path in rows)
+
+
+def test_another_scope_is_refused_and_fresh_is_named(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "3")
+    for words in (["--scope", "prefix"], ["--include", "x"], ["--exclude", "x"]):
+        refused = holdfast.run("crawl", server.start, *words)
+        assert refused.code == 2
+        assert "--fresh" in refused.sentence
+    named = holdfast.run("crawl", server.start, "--name", "one", "-n", "3")
+    assert named.code == 0
+    other = holdfast.run("crawl", f"{server.base}/p/1.html", "--name", "one")
+    assert other.code == 2
+    assert "--fresh" in other.sentence
+
+
+def test_a_start_page_that_can_not_be_had_fails(holdfast, server):
+    failed = holdfast.run("crawl", f"{server.base}/nowhere", "--json")
+    assert failed.code == 1
+    assert (failed.json["status"], failed.json["pages"]) == ("failed", 0)
+    assert "no start URL gave a page (http_404)" in failed.err
+    assert "Resume with: holdfast resume" in failed.err
+
+
+def test_every_format_has_every_page_once(holdfast, server, tmp_path):
+    holdfast.run("crawl", server.start)
+    for ending in ("jsonl", "jsonl.gz", "csv", "parquet", "warc.gz"):
+        target = tmp_path / f"out.{ending}"
+        ended = holdfast.run("export", "-o", target)
+        assert ended.code == 0, ended
+        assert target.stat().st_size
+    import csv
+    import gzip
+
+    import pyarrow.parquet
+    from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert_rows([json.loads(line) for line in lines], server.urls)
+    assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()) == (tmp_path / "out.jsonl").read_bytes()
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert_rows(list(csv.DictReader(file)), server.urls)
+    assert_rows(pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist(), server.urls)
+    with (tmp_path / "out.warc.gz").open("rb") as file:
+        kinds = WarcRecordType.response | WarcRecordType.revisit
+        stored = [record.headers["WARC-Target-URI"] for record in ArchiveIterator(file, record_types=kinds)]
+    assert server.urls <= set(stored)
+
+
+def test_an_exact_duplicate_has_its_text_in_the_export(holdfast, server):
+    holdfast.run("crawl", server.start)
+    copies = [row for row in exported(holdfast) if "/copies/" in row["url"]]
+    assert len(copies) > 1
+    assert {row["text"] for row in copies} == {"Every copy of this page is the same. Home"}
+    assert len({row["sha256"] for row in copies}) == 1

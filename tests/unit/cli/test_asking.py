@@ -1,0 +1,98 @@
+"""From the command line to the job that is asked for."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.cli import crawl as command
+from holdfast.cli.crawl import FAST, POLITE, asked_for, on_loopback
+from holdfast.domain.checkpoint import CheckpointPolicy
+from holdfast.domain.job import Durability, Limits, Pace
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = """
+import sys
+from holdfast.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)
+"""
+
+
+def asked(*words):
+    context = command.crawl.make_context("crawl", list(words), obj={})
+    options: Any = dict(context.params)
+    return asked_for(options.pop("urls"), options)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://127.0.0.1:8000/", True),
+        ("http://127.9.9.9/", True),
+        ("http://[::1]/", True),
+        ("https://localhost/", True),
+        ("http://site.localhost/", True),
+        ("http://localhost.example/", False),
+        ("http://10.0.0.1/", False),
+        ("https://example.com/", False),
+    ],
+)
+def test_what_is_on_this_machine(url, here):
+    assert on_loopback(url) is here
+
+
+def test_strangers_are_treated_politely_and_our_own_sites_fast():
+    assert asked("example.com").pace == POLITE == Pace(16, 2, 1.0)
+    assert asked("localhost:8000").pace == FAST == Pace(16, 16, 0.0)
+    assert asked("localhost:8000", "example.com").pace == POLITE
+    assert asked("example.com", "-c", "3", "--per-host", "1", "--delay", "0").pace == Pace(3, 1, 0.0)
+    assert asked("localhost", "--delay", "0.5").pace.delay_s == 0.5
+
+
+def test_every_option_arrives():
+    new = asked(
+        *["example.com", "http://a.example/b", "--name", "N", "-n", "5", "-d", "2", "--max-bytes", "1MB"],
+        *["--time-limit", "1h30m", "--scope", "domain", "--include", "a", "--include", "b", "--exclude", "c"],
+        *["--ignore-robots", "--user-agent", "me", "--checkpoint-items", "3", "--checkpoint-seconds", "2m"],
+        *["--durability", "power"],
+    )
+    assert new.limits == Limits(5, 2, 1_000_000, 5400.0)
+    assert new.checkpoints == CheckpointPolicy(3, 120.0)
+    assert new.durability is Durability.POWER
+    assert (new.kind, new.name, new.identity) == ("site", "N", "name:N")
+    assert new.spec["start_urls"] == ["https://example.com/", "http://a.example/b"]
+    assert (new.spec["scope"], new.spec["include"], new.spec["exclude"]) == ("domain", ["a", "b"], ["c"])
+    assert (new.spec["ignore_robots"], new.spec["user_agent"]) == (True, "me")
+    assert new.fixed == {"start_urls", "scope", "include", "exclude"}
+
+
+def test_without_a_name_the_start_urls_are_the_job():
+    assert asked("example.com", "a.example").identity == asked("a.example", "example.com").identity
+    assert asked("example.com").identity != asked("example.com/a").identity
+
+
+@pytest.mark.parametrize(
+    ("words", "slow"),
+    [
+        (["--version"], {"click", "apsw", "rich", "pycurl", "asyncio"}),
+        (["--help"], {"apsw", "rich", "pycurl", "pyarrow", "asyncio"}),
+        (["crawl", "--help"], {"apsw", "rich", "pycurl", "pyarrow"}),
+        (["ls"], {"rich", "pycurl", "pyarrow", "certifi"}),
+    ],
+)
+def test_nothing_is_loaded_that_a_command_does_not_need(tmp_path, words, slow):
+    (tmp_path / "home").mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        env={"HOLDFAST_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not slow & set(ended.stderr.splitlines()[-1].split())
