@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 MAX_DUE = 256
 """Items brought back at a time whose due time has come, or whose links are judged again."""
 
+MAX_REST_S = 60.0
+"""However far off the next due time is: a wall clock may jump meanwhile."""
+
 
 class Crew(Protocol):
     """What the feeder has to know of the worker that it feeds."""
@@ -58,6 +61,7 @@ class Feeder:
         self._meetings: set[asyncio.Task[None]] = set()
         self._phases: deque[str] = deque()
         self._due_at: float | None = None
+        self._called_at = 0.0
         self.pulse = Pulse()
         self.waiting_until: float | None = None
         """The wall-clock time before which there is nothing to do, while that is so."""
@@ -107,7 +111,7 @@ class Feeder:
         self._frontier.filling()
         items = await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
         self._frontier.fill(lane, items, asked=share)
-        self._crew.call()
+        self._call()
 
     async def _fill_due(self) -> None:
         wall = self._tools.clock.wall()
@@ -119,7 +123,7 @@ class Feeder:
             self._frontier.put(item, now=self._tools.clock.monotonic())
         full = len(due) == MAX_DUE
         self._due_at = wall + 1.0 if full else await self._next_due(since=wall)
-        self._crew.call()
+        self._call()
 
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
@@ -137,7 +141,7 @@ class Feeder:
         for item in rejudged:
             self._frontier.put_first(item)
         if rejudged:
-            self._crew.call()
+            self._call()
             return False
         if await self._more_hosts():
             return True
@@ -172,20 +176,25 @@ class Feeder:
         lane.meeting = False
         self._frontier.slow |= lane.pace.delay_s > 0
         self.pulse.ring()
-        self._crew.call()
+        self._call()
 
     async def _rest(self) -> None:
         """Until something changes, the next host may be asked, or an item is due."""
         now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
-        waits = []
-        if (wake := self._frontier.wake_at(now)) is not None:
-            waits.append(wake - now)
+        # Seen from the last call: a host whose time has come since then was not tried yet. One that was, and still
+        # has items, is kept back by something else than time.
+        wake = self._frontier.wake_at(self._called_at)
+        if wake is not None and wake <= now:
+            self._call()
+            wake = self._frontier.wake_at(now)
+        waits = [] if wake is None else [wake - now]
         if self._due_at is not None:
             waits.append(self._due_at - wall)
-        pause = min(60.0, max(0.001, min(waits))) if waits else None
         idle = self._crew.idle and not self._meetings
         self.waiting_until = wall + min(waits) if idle and waits else None
-        rung = await self.pulse.heard(pause)
+        await self.pulse.heard(min(MAX_REST_S, max(0.001, min(waits))) if waits else None)
         self.waiting_until = None
-        if not rung:
-            self._crew.call()
+
+    def _call(self) -> None:
+        self._called_at = self._tools.clock.monotonic()
+        self._crew.call()

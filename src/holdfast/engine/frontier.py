@@ -189,15 +189,12 @@ class Frontier:
 
     # -- looking ahead
 
-    def wake_at(self, now: float) -> float | None:
-        """When the next host that waits for its own clock may be asked; None if none does.
-
-        A host that is ready now doesn't count: what keeps its items back is not time.
-        """
+    def wake_at(self, since: float) -> float | None:
+        """When the next host that waits for its own clock may be asked: the first such time after `since`."""
         times = [
             lane.next_start
             for lane in self._lanes.values()
-            if lane.next_start > now and lane.items and lane.pace
+            if lane.next_start > since and lane.items and lane.pace
         ]
         return min(times, default=None)
 
