@@ -73,7 +73,9 @@ async def check_segments(tools: Tools, job: Job, report: Report) -> Scanned:
             continue  # said already
         async for reading in _scan(tools, job, segment, report):
             if isinstance(reading, DamagedRecord):
-                report.add(Discrepancy("segment", segment.name, str(reading)))
+                report.add(
+                    Discrepancy("segment", segment.name, str(reading).removeprefix(f"{segment.name}, "))
+                )
             else:
                 places.add(reading.location)
     return scanned
