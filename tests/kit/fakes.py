@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tests.kit.builders import appended_for, found, new_job, page
+from tests.kit.clock import ManualClock
+
 from holdfast.domain.commit import Appended, Ending, Location
 from holdfast.domain.item import Done, Found, Item, Outcome, Record
 from holdfast.domain.job import Durability, Job, Limits, NewJob
@@ -22,8 +25,6 @@ from holdfast.stores.sqlite.connection import Database
 from holdfast.stores.sqlite.jobs import SqliteJobs
 from holdfast.stores.sqlite.ledger import SqliteLedger
 from holdfast.stores.workers import LockPresence
-from tests.kit.builders import appended_for, found, new_job, page
-from tests.kit.clock import ManualClock
 
 
 @dataclass

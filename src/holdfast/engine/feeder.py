@@ -121,8 +121,9 @@ class Feeder:
         )
         for item in due:
             self._frontier.put(item, now=self._tools.clock.monotonic())
-        full = len(due) == MAX_DUE
-        self._due_at = wall + 1.0 if full else await self._next_due(since=wall)
+        later = wall if len(due) == MAX_DUE else await self._next_due(since=wall)
+        # What is due still is in hand by now, or is one too many: asked at once, the ledger would say the same again.
+        self._due_at = wall + 1.0 if later == wall else later
         self._call()
 
     async def _next_due(self, *, since: float) -> float | None:
@@ -156,7 +157,7 @@ class Feeder:
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
         self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
         self._frontier.welcome(fresh, now=now, wall=wall)
-        return bool(fresh)
+        return any(self._frontier.lane(host.id) is not None for host in fresh)
 
     def _meet_strangers(self) -> None:
         """Learn new hosts' rules, a few at once; their items wait meanwhile."""

@@ -14,6 +14,8 @@ from holdfast.ports.pipeline import HostPace
 MAX_HOSTS = 2_000
 """Hosts in memory at a time; the rest wait in the ledger."""
 MAX_ITEMS = 4_096
+MAX_LEFT = 20_000
+"""Hosts without work whose pace and clock are remembered."""
 DUE_CAP_S = 6 * 3600.0
 """No stored time holds a host back longer than this, however a clock jumped."""
 
@@ -53,6 +55,7 @@ class Frontier:
         self._turn: deque[int] = deque()
         self._first: deque[Item] = deque()
         self._late: dict[int, set[int]] = {}
+        self._left: dict[int, tuple[float, HostPace | None]] = {}
         self._filling = False
         self.low = False
         """A lane has run low, and the ledger may have more for it."""
@@ -73,8 +76,14 @@ class Frontier:
                 self.crowded = True
             else:
                 wait = min(max(0.0, (host.due_at or 0.0) - wall), DUE_CAP_S)
-                self._lanes[host.id] = Lane(host.id, host.name, now + wait)
-                self._turn.append(host.id)
+                self._open(host.id, host.name, now + wait)
+
+    def _open(self, host_id: int, name: str, not_before: float) -> Lane:
+        """A lane; for a host that has had one, with the pace and the clock that it left with."""
+        next_start, pace = self._left.pop(host_id, (not_before, None))
+        lane = self._lanes[host_id] = Lane(host_id, name, max(next_start, not_before), pace)
+        self._turn.append(host_id)
+        return lane
 
     def strangers(self) -> list[Lane]:
         """Lanes with items whose hosts nobody has met yet."""
@@ -127,8 +136,7 @@ class Frontier:
         """A pending item to the head of its host's lane, and that lane to the head of the turn."""
         lane = self._lanes.get(item.host_id)
         if lane is None:
-            lane = self._lanes[item.host_id] = Lane(item.host_id, item.host, now)
-            self._turn.append(item.host_id)
+            lane = self._open(item.host_id, item.host, now)
         if item.id not in lane.held:
             lane.held.add(item.id)
             lane.items.appendleft(item)
@@ -186,6 +194,9 @@ class Frontier:
         if lane.dry and not lane.held and not lane.items:
             del self._lanes[host_id]
             self._turn.remove(host_id)
+            self._left[host_id] = (lane.next_start, lane.pace)
+            if len(self._left) > MAX_LEFT:
+                del self._left[next(iter(self._left))]
 
     # -- looking ahead
 

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Committed, Ending
 from holdfast.domain.errors import LeaseLost
-from holdfast.domain.item import Failed, Handled, Item, Outcome, RetryAt
+from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
 from holdfast.domain.job import NO_START_PAGE
 from holdfast.domain.lease import Claim, Lease
 from holdfast.domain.states import Action
@@ -146,7 +146,8 @@ class Worker:
         except Exception:
             # Our own mistake on one page must not cost the other pages; the traceback goes to the log.
             log.exception("handling %s failed", item.url)
-            return Failed("internal_error")
+            # What was settled before stays so: a body that can't be read back costs only the links in it.
+            return Rejudged() if item.rejudge else Failed("internal_error")
 
     def _keep(self, item: Item, outcome: Outcome) -> None:
         self._frontier.finished(item)

@@ -1,7 +1,6 @@
 """Engine tests run in a loop that leaps over every wait, if they ask for `leap`."""
 
 import pytest
-
 from tests.kit.clock import ManualClock, run_async_test
 
 

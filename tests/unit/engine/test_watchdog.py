@@ -1,12 +1,12 @@
 """What a watchdog takes back, and what it leaves alone."""
 
 import pytest
+from tests.kit.clock import ManualClock
+from tests.kit.fakes import FakeHeartbeats, FakeWorkers
 
 from holdfast.domain.errors import StorageFailed
 from holdfast.domain.lease import LeaseTimes
 from holdfast.engine.watchdog import Watchdog
-from tests.kit.clock import ManualClock
-from tests.kit.fakes import FakeHeartbeats, FakeWorkers
 
 TIMES = LeaseTimes()
 
