@@ -17,9 +17,9 @@ HEARD_S = 5.0
 def crawling(holdfast, server):
     """A crawl in the middle of its work, slow enough to stay there."""
 
-    def start(*words):
+    def start(*words, **environment):
         server.delay_s = 0.02
-        running = holdfast.start("crawl", server.start, "--json", *SLOW, *words)
+        running = holdfast.start("crawl", server.start, "--json", *SLOW, *words, **environment)
         until(lambda: holdfast.commits() > 2, "the crawl is on its way")
         return running
 
@@ -49,11 +49,11 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(holdfast, server, crawling):
 
 
 def test_a_second_ctrl_c_stops_at_once_and_loses_nothing_committed(holdfast, server, crawling):
-    running = crawling(*SLOW)
+    running = crawling(HOLDFAST_DRAIN_S="60")
     server.delay_s = 30.0
     before = holdfast.read("SELECT count(*) FROM items WHERE status = 'done'")
     running.send(signal.SIGINT)
-    time.sleep(0.2)
+    time.sleep(0.3)
     running.send(signal.SIGINT)
     asked = time.monotonic()
     stopped = running.ended()
@@ -64,6 +64,18 @@ def test_a_second_ctrl_c_stops_at_once_and_loses_nothing_committed(holdfast, ser
     holdfast.kills = 1
     assert holdfast.run("crawl", server.start).code == 0
     assert_promise(holdfast, server)
+
+
+def test_an_impatient_third_ctrl_c_changes_nothing(holdfast, server, crawling):
+    running = crawling()
+    running.send(signal.SIGINT)
+    until(lambda: holdfast.read("SELECT 1 FROM jobs WHERE status = 'paused'"), "it is paused")
+    while running.alive:
+        running.send(signal.SIGINT)
+        time.sleep(0.002)
+    ended = running.ended()
+    assert ended.code == 3
+    assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

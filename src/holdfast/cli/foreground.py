@@ -23,7 +23,12 @@ from holdfast.engine.run import run
 from holdfast.engine.signals import SignalStop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
     from holdfast.bootstrap import Home
+
+    Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 REFRESH_S: Final = 0.25
 _STOPPED_HERE: Final = 3
@@ -50,6 +55,7 @@ async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
         with suppress(HoldfastError):
             _answer(await home.tools.ledger.job(job.id), ask)
         raise
+    _hear(signal.SIG_IGN)
     tallies = await home.tools.jobs.tallies(job.id) if job.status is Status.FAILED else []
     words = home_words() if ask.output is None else ["-o", str(ask.output), *home_words()]
     for sentence in ended(job, words, tallies):
@@ -62,13 +68,23 @@ async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
     if ask.output is not None and _wants_output(job):
         from holdfast.cli.export import write
 
+        # Writing may take long: Ctrl-C ends it, and leaves what was there before.
+        _hear(signal.default_int_handler, signal.SIG_DFL)
         try:
             await write(home, job, ask.output, screen)
         except BaseException:
             _answer(job, ask)
             raise
+        _hear(signal.SIG_IGN)
     _answer(job, ask)
     return EXIT[job.status]
+
+
+def _hear(interrupt: "Handler", end: "Handler | None" = None) -> None:
+    """What signals do when the run has come to its end. An impatient one more changes nothing of that."""
+    signal.signal(signal.SIGINT, interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt if end is None else end)
 
 
 def _wants_output(job: Job) -> bool:

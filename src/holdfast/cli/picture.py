@@ -1,7 +1,6 @@
 """The live display as a picture of one look. Pure: the same look gives the same picture."""
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.view import Left, View
@@ -11,21 +10,29 @@ from holdfast.domain.states import Status
 _BARS = "▁▂▃▄▅▆▇█"
 _HOSTS_SHOWN = 3
 _BAR_CELLS = 44
+_LABEL_CELLS = 12
 _FAST = 10.0
 
 
 def picture(view: View) -> RenderableType:
     """A handful of calm lines."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True, min_width=len("checkpoint"))
-    table.add_column(no_wrap=True, overflow="ellipsis")
-    table.add_row("pages", _pages(view))
-    table.add_row("speed", _speed(view))
-    table.add_row("time", Text(_time(view)))
-    table.add_row("checkpoint", Text(checkpoint(view)))
+    lines = [
+        _title(view),
+        _bar(view),
+        _labelled("pages", _pages(view)),
+        _labelled("speed", _speed(view)),
+        _labelled("time", Text(_time(view))),
+        _labelled("checkpoint", Text(checkpoint(view))),
+    ]
     if view.hosts:
-        table.add_row("hosts", Text(_hosts(view)))
-    return Group(_title(view), _bar(view), table)
+        lines.append(_labelled("hosts", Text(_hosts(view))))
+    return Group(*lines)
+
+
+def _labelled(label: str, value: Text) -> Text:
+    """One line, cut with an ellipsis where the terminal ends."""
+    line = Text(no_wrap=True, overflow="ellipsis")
+    return line.append(f"{label:<{_LABEL_CELLS}}", "dim").append_text(value)
 
 
 def state(view: View) -> str:
@@ -92,7 +99,7 @@ def _bar(view: View) -> Text:
         shares.append(counters.done / budget)
     share = min(1.0, max(shares))
     cells = int(share * _BAR_CELLS)
-    bar = Text("  ")
+    bar = Text("  ", no_wrap=True, overflow="ellipsis")
     bar.append("━" * cells, "green")
     bar.append("─" * (_BAR_CELLS - cells), "dim")
     bar.append(f"  {int(share * 100)} %", "dim")
@@ -101,7 +108,7 @@ def _bar(view: View) -> Text:
 
 def _pages(view: View) -> Text:
     counters = view.job.counters
-    text = Text(no_wrap=True, overflow="ellipsis")
+    text = Text()
     text.append(number(counters.done), "bold")
     limit = view.job.limits.max_pages
     text.append(f" of {number(limit)} done" if limit else " done")
@@ -112,7 +119,7 @@ def _pages(view: View) -> Text:
 
 
 def _speed(view: View) -> Text:
-    text = Text(no_wrap=True, overflow="ellipsis")
+    text = Text()
     text.append("-" if view.pages_per_s is None else f"{rate(view.pages_per_s)} pages/s")
     if view.sparks:
         text.append(f"  {spark_line(view.sparks[-24:])}", "cyan")
