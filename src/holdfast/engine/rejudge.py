@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from holdfast.domain.item import Item, Outcome, Record, Rejudged
@@ -22,6 +23,11 @@ async def rejudge(tools: Tools, job: Job, cursor: Mapping[str, Any], item: Item)
 
 
 def read_body(tools: Tools, job: Job, row: RecordRow) -> Reading | None:
-    """The stored body of a record: its own, or the one that its revisit points to."""
-    location = row.revisit_of or row.location
-    return None if location is None else tools.segments.read(job, location)
+    """What is stored of a record; the body of a revisit is the one that it points to, the headers are its own."""
+    if row.location is None:
+        return None
+    own = tools.segments.read(job, row.location)
+    if row.revisit_of is None:
+        return own
+    original = tools.segments.read(job, row.revisit_of)
+    return replace(own, payload=original.payload, body=original.body)

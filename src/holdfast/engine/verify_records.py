@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
 from holdfast.domain.commit import Location
 from holdfast.domain.item import Found, Record
@@ -54,7 +55,7 @@ class Seen:
 async def check_records(tools: Tools, job: Job, report: Report) -> Mapping[str, Places]:
     """Each row of the job; gives the places that they name, by segment."""
     places = empty_places()
-    examiner = Examiner(tools, job)
+    examiner = Examiner(tools, job, await tools.ledger.cursor(job.id))
     async for rows in pages_of_records(tools, job, report):
         examined = await asyncio.to_thread(examiner.examine_all, rows)
         for row in rows:
@@ -73,9 +74,10 @@ async def check_records(tools: Tools, job: Job, report: Report) -> Mapping[str, 
 class Examiner:
     """Looks at the rows of one job."""
 
-    def __init__(self, tools: Tools, job: Job) -> None:
+    def __init__(self, tools: Tools, job: Job, cursor: Mapping[str, Any]) -> None:
         self._tools = tools
         self._job = job
+        self._cursor = cursor
         self._seen = Seen()
 
     def examine_all(self, rows: list[RecordRow]) -> list[Examined]:
@@ -122,7 +124,7 @@ class Examiner:
         row, seen = examined.row, self._seen
         try:
             findings = self._tools.pipeline.relink(
-                self._job, {}, row.item, Record(row.kind, row.data), reading
+                self._job, self._cursor, row.item, Record(row.kind, row.data), reading
             )
             for found in findings:
                 examined.links += 1

@@ -14,7 +14,6 @@ from itertools import islice
 
 from holdfast.domain.commit import Location
 from holdfast.domain.job import Job
-from holdfast.domain.url import fingerprint
 from holdfast.engine.tools import Tools
 from holdfast.engine.verify_report import Report
 from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState
@@ -46,22 +45,18 @@ class Scanned:
 
     places: dict[str, Places]
     segments: list[SegmentState]
-    torn: bool = False
-    """A repair has shortened a segment of this job."""
 
 
 async def check_segments(tools: Tools, job: Job, report: Report) -> Scanned:
     """Each segment: its length, the checksum of each commit's bytes, and every record in it."""
     scanned = Scanned({}, await tools.ledger.segments(job.id))
     for segment in scanned.segments:
-        scanned.torn |= not segment.committed
         size = await asyncio.to_thread(tools.segments.size, job, segment.name)
         if size < segment.committed:
             what = f"has {size} bytes" if size else "is missing or empty"
             report.add(Discrepancy("segment", segment.name, f"{what}, {segment.committed} are committed"))
         for span in await tools.ledger.spans(job.id, segment.name, 0):
             if span.crc is None:
-                scanned.torn = True
                 continue
             crc = await asyncio.to_thread(tools.segments.crc, job, segment.name, span.start, span.end)
             if crc is not None and crc != span.crc:
@@ -69,8 +64,8 @@ async def check_segments(tools: Tools, job: Job, report: Report) -> Scanned:
                 report.add(Discrepancy("segment", segment.name, place))
         report.bytes += min(size, segment.committed)
         places = scanned.places[segment.name] = Places()
-        if not size and segment.committed:
-            continue  # said already
+        if not size:
+            continue  # said already, if anything of it is committed
         async for reading in _scan(tools, job, segment, report):
             if isinstance(reading, DamagedRecord):
                 report.add(
@@ -87,13 +82,13 @@ async def check_places(
     """Each committed response belongs to exactly one row."""
     for segment in scanned.segments:
         if scanned.places[segment.name] != placed.get(segment.name, Places()):
-            await _compare(tools, job, report, segment, torn=scanned.torn)
+            await _compare(tools, job, report, segment)
     known = {segment.name for segment in scanned.segments}
     for name in sorted(set(placed) - known):
         report.add(Discrepancy("segment", name, "has records, but the ledger has no such segment"))
 
 
-async def _compare(tools: Tools, job: Job, report: Report, segment: SegmentState, *, torn: bool) -> None:
+async def _compare(tools: Tools, job: Job, report: Report, segment: SegmentState) -> None:
     rows: Counter[int] = Counter()
     async for page in pages_of_records(tools, job, report):
         rows.update(
@@ -107,28 +102,16 @@ async def _compare(tools: Tools, job: Job, report: Report, segment: SegmentState
             report.add(
                 Discrepancy("response", subject, f"one stored response is the record of {count} items")
             )
-    seeds = {seed.fingerprint for seed in tools.pipeline.seeds(job.spec, job.limits)}
+    laid_aside = await tools.ledger.laid_aside(job.id, segment.name)
     async for reading in _scan(tools, job, segment, None):
         if isinstance(reading, DamagedRecord) or reading.location.offset in rows:
             continue
-        print_ = fingerprint(reading.url)
-        if await tools.ledger.known(job.id, [print_]) and _explained(
-            reading, is_seed=print_ in seeds, torn=torn
-        ):
+        if reading.location.offset in laid_aside:
             report.laid_aside += 1
         else:
             place = reading.location
             where = f"bytes {place.offset} to {place.offset + place.length} of segment {place.segment}"
             report.add(Discrepancy("response", reading.url, f"is stored in {where}, and no row claims it"))
-
-
-def _explained(reading: Reading, *, is_seed: bool, torn: bool) -> bool:
-    """Whether a row may have been given up while its bytes stayed.
-
-    A repair sends an item back to the queue when the body is gone that its revisit stood for; who repeats a
-    command that got nothing from its start URLs has their failures tried again.
-    """
-    return (torn and reading.revisit) or (is_seed and not 200 <= reading.status < 300)  # noqa: PLR2004 - success
 
 
 async def _scan(

@@ -112,6 +112,12 @@ class Ledger(Protocol):
     async def spans(self, job_id: int, segment: str, start: int) -> list[Span]:
         """The commits' byte ranges of a segment from an offset on, in order."""
 
+    async def laid_aside(self, job_id: int, segment: str) -> set[int]:
+        """Offsets of responses in the segment whose rows were given up by a repair or a retry; nobody's now."""
+
+    async def cursor(self, job_id: int) -> Mapping[str, Any]:
+        """The pipeline's notes as last committed."""
+
     async def tear(self, lease: Lease, segment: str, good: int) -> int:
         """The bytes from `good` on are gone: what pointed there is undone; nothing discovered is removed.
 

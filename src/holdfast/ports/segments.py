@@ -45,6 +45,8 @@ class Original:
     location: Location
     url: str
     fetched_at: float
+    encoding: str = ""
+    """Its Content-Encoding: the same bytes under another one are another body."""
 
 
 class DamagedRecord(Exception):

@@ -95,8 +95,8 @@ class SqliteLedger:
         }
         found = await self._rows("originals", bindings)
         return {
-            digest: Original(Location(segment, start, length), url, float(fetched_at or 0))
-            for digest, segment, start, length, url, fetched_at in found
+            digest: Original(Location(segment, start, length), url, float(fetched_at or 0), encoding)
+            for digest, segment, start, length, url, fetched_at, encoding in found
         }
 
     async def commit(self, lease: Lease, batch: Commit) -> Committed:
@@ -115,6 +115,16 @@ class SqliteLedger:
         """The commits' ranges that reach past `start`."""
         found = await self._rows("spans", {"job_id": job_id, "name": segment, "start": start})
         return [Span(*row) for row in found]
+
+    async def laid_aside(self, job_id: int, segment: str) -> set[int]:
+        """Offsets of stored responses whose rows were given up."""
+        return {start for (start,) in await self._rows("laid_aside", {"job_id": job_id, "name": segment})}
+
+    async def cursor(self, job_id: int) -> dict[str, Any]:
+        """The pipeline's notes as last committed."""
+        found = await self._rows("cursor", {"job_id": job_id})
+        notes: dict[str, Any] = orjson.loads(found[0][0]) if found else {}
+        return notes
 
     async def tear(self, lease: Lease, segment: str, good: int) -> int:
         """See stores.sqlite.tear."""

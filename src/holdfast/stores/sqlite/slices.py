@@ -23,6 +23,7 @@ _EMPTIED = (
     "slice_items",
     "slice_hosts",
     "slice_tallies",
+    "slice_laid_aside",
     "slice_segments",
     "slice_chunks",
     "slice_events",

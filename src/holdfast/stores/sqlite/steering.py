@@ -155,6 +155,7 @@ def _retry_seeds(db: apsw.Connection, job_id: int) -> None:
     found = fetch(db, SQL["failed_seeds"], {"job_id": job_id})
     ids = json_rows(item_id for item_id, *_ in found)
     sizes = slices.sizes(db, job_id, ids)
+    db.execute(SQL["lay_aside"], {"job_id": job_id, "ids": ids})
     db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
     db.execute(SQL["reopen"], {"ids": ids})
     sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]

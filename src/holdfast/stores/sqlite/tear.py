@@ -24,6 +24,7 @@ def write(db: apsw.Connection, lease: Lease, segment: str, good: int) -> int:
         where = {"segment_id": segment_id, "good": good}
         ids = [item_id for (item_id,) in fetch(db, SQL["torn"], where)]
         of_run = {"job_id": lease.job_id, "run": lease.run}
+        db.execute(SQL["lay_aside"], of_run | {"ids": json_rows(ids)})
         db.execute(SQL["drop_records"], of_run | {"ids": json_rows(ids)})
         db.execute(SQL["reopen"], {"ids": json_rows(ids)})
         reached(FaultPoint.MID_REPAIR, segment)

@@ -64,14 +64,17 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
     """All records of an append. What is known, or came earlier in the batch, becomes a revisit of that."""
     pieces: list[bytes] = []
     placed: list[_Placed] = []
-    first: dict[bytes, int] = {}
+    first: dict[tuple[bytes, str], int] = {}
     offset = 0
     for index, exchange in enumerate(exchanges):
         response, digest = exchange.response, exchange.digest
+        encoding = _encoding(response)
         original, earlier = known.get(digest), None
+        if original is not None and original.encoding != encoding:
+            original = None
         if original is not None:
             target: tuple[str, float] | None = (original.url, original.fetched_at)
-        elif (earlier := first.setdefault(digest, index)) != index:
+        elif (earlier := first.setdefault((digest, encoding), index)) != index:
             target = (exchanges[earlier].response.url, exchanges[earlier].response.fetched_at)
         else:
             target, earlier = None, None
@@ -82,6 +85,11 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
         placed.append(_Placed(offset, len(main), digest, original.location if original else None, earlier))
         offset += len(main) + len(aside)
     return Batch(b"".join(pieces), tuple(placed))
+
+
+def _encoding(response: Response) -> str:
+    """How the payload is to be unpacked: a revisit has to agree with its original in that too."""
+    return ", ".join(value for name, value in response.headers if name.lower() == "content-encoding")
 
 
 def warcinfo(segment: str, job_id: str, now: float, new_id: NewId) -> bytes:

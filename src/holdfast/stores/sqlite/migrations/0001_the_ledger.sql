@@ -143,6 +143,13 @@ CREATE INDEX records_place ON records (segment_id, start) WHERE segment_id IS NO
 CREATE INDEX records_revisits ON records (body_segment_id, body_start) WHERE body_segment_id IS NOT NULL;
 CREATE INDEX records_digest ON records (job_id, run, digest) WHERE digest IS NOT NULL AND body_segment_id IS NULL;
 
+-- Stored responses whose rows were given up (a repair, a retry) while their bytes stay: `verify` asks about them.
+CREATE TABLE laid_aside (
+    segment_id INTEGER NOT NULL REFERENCES segments (id),
+    start      INTEGER NOT NULL,
+    PRIMARY KEY (segment_id, start)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tallies (
     chunk_id INTEGER NOT NULL REFERENCES chunks (id),
     status   TEXT    NOT NULL,

@@ -72,6 +72,13 @@ SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason FROM items AS i
  WHERE i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
    AND i.depth = 0 AND (i.status = 'failed' OR (i.status = 'skipped' AND i.reason = 'robots'));
 
+-- name: lay_aside
+-- What the failures' records point to stays in its segment, and is remembered as nobody's. Primary keys.
+INSERT INTO laid_aside (segment_id, start)
+SELECT segment_id, start FROM records
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND item_id IN (SELECT value FROM json_each(:ids)) AND segment_id IS NOT NULL;
+
 -- name: drop_failures
 DELETE FROM records WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
    AND item_id IN (SELECT value FROM json_each(:ids));
@@ -133,6 +140,9 @@ DELETE FROM hosts WHERE id IN
 
 -- name: slice_tallies
 DELETE FROM tallies WHERE chunk_id IN (SELECT id FROM chunks WHERE job_id = :job_id);
+
+-- name: slice_laid_aside
+DELETE FROM laid_aside WHERE segment_id IN (SELECT id FROM segments WHERE job_id = :job_id);
 
 -- name: slice_segments
 DELETE FROM segments WHERE job_id = :job_id;

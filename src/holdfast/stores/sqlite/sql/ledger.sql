@@ -84,7 +84,7 @@ RETURNING marked_deaths;
 
 -- name: originals
 -- Committed bodies by digest, one each. Index records_digest; CROSS JOIN, because the digests are few and lead.
-SELECT r.digest, s.name, r.start, r.length, i.url, r.data ->> 'fetched_at'
+SELECT r.digest, s.name, r.start, r.length, i.url, r.data ->> 'fetched_at', coalesce(r.data ->> 'encoding', '')
   FROM json_each(:digests) AS d
  CROSS JOIN records AS r INDEXED BY records_digest
     ON r.job_id = :job_id AND r.run = :run AND r.digest = unhex(d.value) AND r.body_segment_id IS NULL
@@ -100,6 +100,16 @@ UPDATE segments SET synced = max(synced, :upto) WHERE job_id = :job_id AND name 
 -- Unique (job_id, name).
 SELECT s.name, s.committed, s.synced FROM segments AS s JOIN jobs AS j ON j.id = s.job_id
  WHERE s.job_id = :job_id AND s.run = j.run ORDER BY s.id;
+
+-- name: laid_aside
+-- Primary key.
+SELECT l.start FROM segments AS s JOIN laid_aside AS l ON l.segment_id = s.id
+ WHERE s.job_id = :job_id AND s.name = :name;
+
+-- name: cursor
+-- The notes of the present run's first chunk. Index chunks_job.
+SELECT c.cursor FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+ WHERE j.id = :job_id ORDER BY c.id LIMIT 1;
 
 -- name: spans
 -- Index commits_span.

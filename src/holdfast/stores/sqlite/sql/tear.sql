@@ -14,6 +14,13 @@ SELECT DISTINCT item_id FROM records WHERE segment_id = :segment_id AND start + 
  UNION
 SELECT DISTINCT item_id FROM records WHERE body_segment_id = :segment_id AND body_start + body_length > :good;
 
+-- name: lay_aside
+-- What the records pointed to stays in its segment, and is remembered as nobody's. Primary keys.
+INSERT INTO laid_aside (segment_id, start)
+SELECT segment_id, start FROM records
+ WHERE job_id = :job_id AND run = :run AND item_id IN (SELECT value FROM json_each(:ids))
+   AND segment_id IS NOT NULL;
+
 -- name: drop_records
 -- Primary key.
 DELETE FROM records WHERE job_id = :job_id AND run = :run AND item_id IN (SELECT value FROM json_each(:ids));
@@ -58,5 +65,7 @@ UPDATE chunks
                coalesce(sum(count) FILTER (WHERE status = 'redirected'), 0)
           FROM tallies WHERE chunk_id = :chunk_id),
        bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r JOIN items AS i ON i.id = r.item_id
-                 WHERE i.job_id = :job_id AND i.run = :run AND i.chunk_id = :chunk_id)
+                 WHERE i.job_id = :job_id AND i.run = :run AND i.chunk_id = :chunk_id),
+       external = (SELECT coalesce(sum(r.data ->> 'unkept'), 0) FROM records AS r JOIN items AS i ON i.id = r.item_id
+                    WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id)
  WHERE id = :chunk_id;
