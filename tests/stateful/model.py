@@ -1,0 +1,200 @@
+"""The ledger as design.md describes it, in plain dictionaries: no SQL, no counters, nothing incremental."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from holdfast.domain.item import Done, Failed, Found, Item, Outcome, Redirected, Rejudged, RetryAt, Skipped
+
+MAX_RECOVERIES = 3
+MAX_STALLS = 2
+DUE_CAP_S = 6 * 3600.0
+
+
+@dataclass
+class Page:
+    """An item."""
+
+    url: str
+    depth: int
+    status: str = "pending"
+    reason: str = ""
+    due_at: float | None = None
+    rejudge: bool = False
+    skipped_by_handler: bool = False
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """A range of a segment."""
+
+    segment: str
+    start: int
+    end: int
+
+    def beyond(self, segment: str, good: int) -> bool:
+        """It reaches past what is good of that segment."""
+        return self.segment == segment and self.end > good
+
+
+@dataclass
+class Row:
+    """A record: its own bytes, and the body that it is a revisit of."""
+
+    own: Bytes
+    body: Bytes | None
+
+
+@dataclass
+class Model:
+    """One job."""
+
+    max_depth: int | None = None
+    status: str = "pending"
+    desired: str | None = None
+    run: int = 1
+    commits: int = 0
+    pages: dict[str, Page] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    segments: dict[str, int] = field(default_factory=dict)
+    recoveries: int = 0
+    stalls: int = 0
+    recovered: bool = False
+    marked: str | None = None
+    deaths: int = 0
+
+    # -- what was found
+
+    def seed(self, *seeds: Found) -> None:
+        """The start items."""
+        for found in seeds:
+            self.pages[found.url] = Page(found.url, found.depth)
+
+    def discover(self, findings: list[Found]) -> None:
+        """All findings of a batch: nothing is forgotten, the least depth counts, admitted is admitted."""
+        by_url: dict[str, list[Found]] = {}
+        for found in findings:
+            by_url.setdefault(found.url, []).append(found)
+        for url, each in by_url.items():
+            depth = min(found.depth for found in each)
+            admitted = any(found.skip is None for found in each)
+            known = self.pages.get(url)
+            if known is None:
+                reasons = sorted((found.depth, index) for index, found in enumerate(each))
+                reason = "" if admitted else each[reasons[0][1]].skip or ""
+                self.pages[url] = Page(url, depth, "pending" if admitted else "skipped", reason)
+            elif known.status == "skipped" and admitted and not known.skipped_by_handler:
+                known.status, known.reason, known.depth = "pending", "", min(known.depth, depth)
+            elif depth < known.depth:
+                known.depth = depth
+                known.rejudge |= admitted and known.status in {"done", "redirected"}
+
+    # -- what was handled
+
+    def handle(self, item: Item, outcome: Outcome) -> None:
+        """One outcome, given from the depth at which the item was taken."""
+        page = self.pages[item.url]
+        if isinstance(outcome, Rejudged):
+            if page.depth == item.depth:
+                page.rejudge = False
+            return
+        assert page.status == "pending", "an item is settled once"
+        page.due_at = None
+        match outcome:
+            case Done():
+                page.status = "done"
+            case Redirected(reason=reason):
+                page.status, page.reason = "redirected", reason
+            case Failed(reason=reason):
+                page.status, page.reason = "failed", reason
+            case Skipped(reason=reason):
+                page.status, page.reason, page.skipped_by_handler = "skipped", reason, True
+            case RetryAt(due_at=due_at):
+                page.due_at = due_at
+        page.rejudge = page.status in {"done", "redirected"} and page.depth < item.depth
+
+    def progress(self) -> None:
+        """Something was handled and committed."""
+        self.recoveries = self.stalls = self.deaths = 0
+        self.marked = None
+
+    def take_back(self, *, stalled: bool, person: bool) -> str:
+        """The claim's worker is gone; the status that follows."""
+        self.recovered = True
+        if self.marked is not None:
+            self.deaths += 1
+        if person:
+            self.recoveries = self.stalls = 0
+            failed = False
+        else:
+            self.recoveries += 1
+            self.stalls += int(stalled)
+            failed = self.recoveries > MAX_RECOVERIES or (stalled and self.stalls >= MAX_STALLS)
+        self.status = "failed" if failed else "paused" if self.desired else "pending"
+        self.desired = None
+        return self.status
+
+    def resume(self) -> None:
+        """A person wants it to go on: every count starts anew."""
+        self.status = "pending"
+        self.recoveries = self.stalls = 0
+
+    def tear(self, segment: str, good: int) -> int:
+        """Bytes are gone: what needs them is pending again, and nothing else changes."""
+        torn = [
+            url
+            for url, row in self.rows.items()
+            if row.own.beyond(segment, good) or (row.body is not None and row.body.beyond(segment, good))
+        ]
+        for url in torn:
+            del self.rows[url]
+            page = self.pages[url]
+            page.status, page.reason, page.due_at, page.rejudge = "pending", "", None, False
+        if segment in self.segments:
+            self.segments[segment] = min(self.segments[segment], good)
+        return len(torn)
+
+    def bound(self, max_depth: int | None) -> None:
+        """Another depth limit."""
+        self.max_depth = max_depth
+        for page in self.pages.values():
+            too_deep = max_depth is not None and page.depth > max_depth
+            if page.status == "pending" and too_deep:
+                page.status, page.reason, page.due_at = "skipped", "depth", None
+            elif page.status == "skipped" and page.reason == "depth" and not too_deep:
+                page.status, page.reason = "pending", ""
+
+    def restart(self, *seeds: Found) -> None:
+        """From nothing."""
+        numbers, run, max_depth = self.commits, self.run, self.max_depth
+        self.__init__(max_depth=max_depth, commits=numbers, run=run + 1)  # type: ignore[misc]
+        self.seed(*seeds)
+
+    # -- what can be asked
+
+    def urls(self, status: str, reason: str | None = None) -> list[str]:
+        """Addresses in that status."""
+        return sorted(
+            page.url
+            for page in self.pages.values()
+            if page.status == status and (reason is None or page.reason == reason)
+        )
+
+    def ready(self) -> dict[str, int]:
+        """Depths of what may be handled at once."""
+        return {p.url: p.depth for p in self.pages.values() if p.status == "pending" and p.due_at is None}
+
+    def due(self, now: float) -> dict[str, int]:
+        """Depths of what has waited long enough, or for a time that no clock would give."""
+        return {
+            page.url: page.depth
+            for page in self.pages.values()
+            if page.due_at is not None and (page.due_at <= now or page.due_at > now + DUE_CAP_S)
+        }
+
+    def to_rejudge(self) -> dict[str, int]:
+        """Depths of what is to be judged again."""
+        return {page.url: page.depth for page in self.pages.values() if page.rejudge}
+
+    def tallies(self) -> dict[tuple[str, str], int]:
+        """Items by status and reason."""
+        return dict(Counter((page.status, page.reason) for page in self.pages.values()))

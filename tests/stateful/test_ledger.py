@@ -1,0 +1,425 @@
+"""A store against the model, step by step in every order that Hypothesis can think of.
+
+HOLDFAST_STATEFUL_EXAMPLES makes it think longer (25 stories of 40 steps by default).
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.contract.stores import OPENERS, Home, Working
+from tests.kit.builders import found, new_job, page
+from tests.kit.clock import NOON
+from tests.stateful.model import DUE_CAP_S, MAX_RECOVERIES, MAX_STALLS, Bytes, Model, Row
+
+from holdfast.domain.checkpoint import CheckpointReason
+from holdfast.domain.commit import Appended, Ending, Location, Stored
+from holdfast.domain.errors import LeaseLost
+from holdfast.domain.item import Done, Failed, Handled, Redirected, Rejudged, RetryAt, Skipped
+from holdfast.domain.job import Limits
+from holdfast.domain.lease import Heartbeat
+from holdfast.domain.recovery import Recovery
+from holdfast.domain.states import Action, Status
+from holdfast.stores.sqlite import slices
+
+PATHS = [f"{host}p{n}" for host in ("", "one/", "two/") for n in range(4)]
+OUTSIDE = ["out/x0", "out/x1"]
+BODIES = [b"one", b"other", b"a third"]
+ENDINGS = {
+    Action.COMPLETE: "completed",
+    Action.FAIL: "failed",
+    Action.PAUSE: "paused",
+    Action.TIME_OUT: "timeout",
+    Action.RELEASE: "pending",
+}
+RULES = Recovery(MAX_RECOVERIES, MAX_STALLS)
+
+
+class Ledger(RuleBasedStateMachine):
+    """One job, its workers dead and alive, and what should be true of it."""
+
+    kind = "sqlite"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.where = Path(tempfile.mkdtemp(prefix="holdfast-"))
+        self.runner = asyncio.Runner()
+        self.home = Home(self.kind, self.where, [])
+        self.store = self.home.open()
+        self.model = Model()
+        self.now = NOON
+        self.current: Working | None = None
+        self.zombies: list[Working] = []
+        self.sightings: list[Heartbeat] = []
+        self.epoch = 0
+
+    def run(self, story):
+        return self.runner.run(story)
+
+    def teardown(self) -> None:
+        for store in self.home.opened:
+            self.run(store.close())
+        self.runner.close()
+        shutil.rmtree(self.where)
+
+    @property
+    def status(self) -> str:
+        return self.model.status
+
+    def drop(self) -> None:
+        """The worker doesn't hold the chunk any more, though it may not know."""
+        if self.current is not None:
+            self.zombies.append(self.current)
+            self.current = None
+
+    # -- jobs
+
+    @initialize(
+        seeds=st.sets(st.sampled_from(PATHS), min_size=1, max_size=3), depth=st.sampled_from([None, 1, 3])
+    )
+    def submit(self, seeds, depth) -> None:
+        self.seeds = [found(path) for path in sorted(seeds)]
+        new = new_job(limits=Limits(max_depth=depth))
+        self.job_id = self.run(self.store.submit(*self.seeds, new=new)).id
+        self.model.max_depth = depth
+        self.model.seed(*self.seeds)
+
+    @rule(seconds=st.sampled_from([1.0, 60.0, 3600.0, -3600.0]))
+    def time_passes_or_jumps(self, seconds) -> None:
+        self.now += seconds
+
+    @rule()
+    def another_process_looks(self) -> None:
+        """All memory is gone; the worker's own lease with it, or not."""
+        self.run(self.store.close())
+        self.store = self.home.open()
+        for worker in [*self.zombies, *([self.current] if self.current else [])]:
+            worker.store = self.store
+
+    # -- claims
+
+    @rule()
+    def claim(self) -> None:
+        claim = self.run(self.store.ledger.claim(self.job_id, "here/1/aa", now=self.now))
+        if self.status != "pending":
+            assert claim is None
+            return
+        assert claim is not None
+        assert (claim.recovered, claim.marked_deaths) == (self.model.recovered, self.model.deaths)
+        marked = self.model.pages.get(self.model.marked or "")
+        expected = marked.url if marked is not None and marked.status == "pending" else None
+        assert (claim.marked.url if claim.marked else None) == expected
+        if self.current is None and not self.zombies:
+            assert claim.lease.epoch == 1
+        assert claim.lease.epoch > self.epoch or claim.lease.run > 1
+        self.epoch = claim.lease.epoch
+        self.drop()
+        self.current = Working(self.store, claim.lease)
+        self.model.status, self.model.desired, self.model.recovered = "in_progress", None, False
+
+    @precondition(lambda self: self.current)
+    @rule(waits=st.sampled_from([None, 100.0]))
+    def renew(self, waits) -> None:
+        until = None if waits is None else self.now + waits
+        self.run(self.store.ledger.renew(self.current.lease, waiting_until=until))
+        assert self.run(self.store.ledger.wish(self.current.lease)) == self.model.desired
+
+    @rule()
+    def watch(self) -> None:
+        beats = self.run(self.store.ledger.heartbeats())
+        assert [beat.epoch for beat in beats] == ([self.current.lease.epoch] if self.current else [])
+        self.sightings += beats
+
+    @precondition(lambda self: self.current)
+    @rule(stalled=st.booleans(), person=st.booleans())
+    def take_back(self, stalled, person) -> None:
+        holder = self.run(self.store.jobs.holder(self.job_id))
+        status = self.run(
+            self.store.ledger.recover(
+                holder, why="gone", stalled=stalled, rules=None if person else RULES, now=self.now
+            )
+        )
+        assert status == self.model.take_back(stalled=stalled, person=person)
+        self.drop()
+
+    @precondition(lambda self: self.sightings)
+    @rule(data=st.data())
+    def take_back_late(self, data) -> None:
+        """By what was seen long ago."""
+        seen = data.draw(st.sampled_from(self.sightings))
+        if self.current and (seen.chunk_id, seen.epoch) == (
+            self.current.lease.chunk_id,
+            self.current.lease.epoch,
+        ):
+            return
+        recover = self.store.ledger.recover(seen, why="gone", stalled=False, rules=RULES, now=self.now)
+        assert self.run(recover) is None
+
+    @precondition(lambda self: self.current)
+    @rule(data=st.data())
+    def mark(self, data) -> None:
+        items = self.run(self.current.take())
+        if items:
+            item = data.draw(st.sampled_from(items))
+            self.run(self.store.ledger.mark(self.current.lease, item.id))
+            if self.model.marked != item.url:
+                self.model.marked, self.model.deaths = item.url, 0
+
+    # -- work
+
+    def take(self):
+        """Everything that could be handled now; it must be what the model says."""
+        lease, ledger = self.current.lease, self.store.ledger
+        ready = self.run(self.current.take())
+        due = self.run(ledger.take_due(lease, now=self.now, latest=self.now + DUE_CAP_S, limit=99, taken=[]))
+        again = self.run(ledger.take_rejudged(lease, limit=99, taken=[]))
+        assert {item.url: item.depth for item in ready} == self.model.ready()
+        assert {item.url: item.depth for item in due} == self.model.due(self.now)
+        assert {item.url: item.depth for item in again} == self.model.to_rejudge()
+        assert len({item.id for item in [*ready, *due, *again]}) == len(ready) + len(due) + len(again)
+        return [*ready, *due, *again]
+
+    def findings(self, draw, item):
+        links = draw(st.lists(st.sampled_from([*PATHS, *OUTSIDE]), max_size=4))
+        depth = item.depth + 1
+        result = []
+        for link in links:
+            skip = None
+            if link in OUTSIDE:
+                skip = "external"
+            elif self.model.max_depth is not None and depth > self.model.max_depth:
+                skip = "depth"
+            elif draw(st.integers(0, 9)) == 0:
+                skip = "nofollow"
+            result.append(found(link, depth, parent=item.id, skip=skip))
+        return tuple(result)
+
+    def outcome(self, draw, item):
+        if item.rejudge:
+            return Rejudged(self.findings(draw, item))
+        record = page(item.url, draw(st.sampled_from(BODIES)))
+        match draw(st.sampled_from(["done", "done", "done", "redirected", "failed", "skipped", "retry"])):
+            case "done":
+                return Done((record,), self.findings(draw, item))
+            case "redirected":
+                return Redirected(self.findings(draw, item), "redirect", (record,))
+            case "failed":
+                return Failed("http 404", draw(st.sampled_from([(), (record,)])))
+            case "skipped":
+                return Skipped("robots")
+            case _:
+                return RetryAt(self.now + draw(st.sampled_from([0.0, 30.0, 5000.0])), "timeout")
+
+    def appended(self, handled, draw):
+        """What a segment writer would answer: bodies that are known become revisits."""
+        sent = [
+            (entry.item, record.exchange)
+            for entry in handled
+            for record in getattr(entry.outcome, "records", ())
+        ]
+        if not sent:
+            return None, {}
+        known = self.run(
+            self.store.ledger.originals(self.current.lease, [exchange.digest for _, exchange in sent])
+        )
+        bodies = {digest: original.location for digest, original in known.items()}
+        segment, start = self.current.segment, self.current.written
+        stored, rows = [], {}
+        offset = start
+        for item, exchange in sent:
+            body = bodies.get(exchange.digest)
+            length = draw(st.integers(50, 60)) if body is None else 20
+            own = Location(segment, offset, length)
+            stored.append(Stored(own, exchange.digest, revisit_of=body))
+            bodies.setdefault(exchange.digest, own)
+            target = None if body is None else Bytes(body.segment, body.offset, body.offset + body.length)
+            rows[item.url] = Row(Bytes(segment, offset, offset + length), target)
+            offset += length
+        return Appended(segment, start, offset, crc=offset, stored=tuple(stored)), rows
+
+    @precondition(lambda self: self.current)
+    @rule(data=st.data(), ending=st.sampled_from([None, None, None, None, *ENDINGS]))
+    def commit(self, data, ending) -> None:
+        items = self.take()
+        chosen = (
+            data.draw(st.lists(st.sampled_from(items), unique_by=lambda i: i.id, max_size=5)) if items else []
+        )
+        handled = tuple(Handled(item, self.outcome(data.draw, item)) for item in chosen)
+        appended, rows = self.appended(handled, data.draw)
+        prepared = self.current.batch(reason=CheckpointReason.ITEMS, at=self.now)
+        prepared = replace(
+            prepared,
+            handled=handled,
+            appended=appended,
+            ending=None if ending is None else Ending(ending, "because"),
+        )
+        committed = self.run(self.store.ledger.commit(self.current.lease, prepared))
+        self.current.lease = replace(self.current.lease, seq=committed.seq)
+        assert committed.desired == self.model.desired
+        model = self.model
+        model.commits += 1
+        assert committed.number == model.commits
+        for entry in handled:
+            model.handle(entry.item, entry.outcome)
+        model.discover([link for entry in handled for link in getattr(entry.outcome, "found", ())])
+        model.rows |= rows
+        if appended is not None:
+            self.current.written = appended.end
+            model.segments[appended.segment] = appended.end
+        if handled:
+            model.progress()
+        if ending is not None:
+            wished = model.desired == "pause" and ending is Action.RELEASE
+            model.status, model.desired = "paused" if wished else ENDINGS[ending], None
+            self.drop()
+
+    @precondition(lambda self: self.zombies)
+    @rule(data=st.data(), ends=st.booleans())
+    def a_zombie_writes(self, data, ends) -> None:
+        zombie = data.draw(st.sampled_from(self.zombies))
+        ending = Ending(Action.COMPLETE) if ends else None
+        with pytest.raises(LeaseLost):
+            self.run(self.store.ledger.commit(zombie.lease, zombie.batch(ending=ending)))
+        with pytest.raises(LeaseLost):
+            self.run(self.store.ledger.renew(zombie.lease, waiting_until=None))
+        with pytest.raises(LeaseLost):
+            self.run(self.store.ledger.mark(zombie.lease, 1))
+        with pytest.raises(LeaseLost):
+            self.run(self.store.ledger.tear(zombie.lease, zombie.segment, 0))
+
+    @precondition(lambda self: self.current and self.model.segments)
+    @rule(data=st.data())
+    def tear(self, data) -> None:
+        """Between commits of this claim nothing of its own is torn: repair comes first."""
+        others = [name for name in sorted(self.model.segments) if name != self.current.segment]
+        if not others:
+            return
+        segment = data.draw(st.sampled_from(others))
+        good = data.draw(st.integers(0, self.model.segments[segment]))
+        assert self.run(self.store.ledger.tear(self.current.lease, segment, good)) == self.model.tear(
+            segment, good
+        )
+
+    # -- wishes
+
+    @rule(lives=st.booleans())
+    def pause(self, lives) -> None:
+        if self.status != "in_progress":
+            return
+        self.run(self.store.jobs.pause(self.job_id, now=self.now, holder_lives=lives))
+        if lives:
+            self.model.desired = "pause"
+        else:
+            self.model.status, self.model.desired = "paused", None
+            self.drop()
+
+    @rule(sure=st.integers(0, 4))
+    def cancel(self, sure) -> None:
+        if self.status in {"completed", "cancelled"} or sure:
+            return
+        self.run(self.store.jobs.cancel(self.job_id, now=self.now))
+        self.model.status, self.model.desired = "cancelled", None
+        self.drop()
+
+    @rule()
+    def go_on(self) -> None:
+        if self.status in {"paused", "timeout", "failed"}:
+            self.run(self.store.jobs.resume(self.job_id, now=self.now))
+            self.model.resume()
+        elif self.status == "completed":
+            self.run(self.store.jobs.extend(self.job_id, now=self.now))
+            self.model.resume()
+
+    @precondition(lambda self: self.status not in {"pending", "in_progress"})
+    @rule(sure=st.integers(0, 3))
+    def restart(self, sure) -> None:
+        if sure and self.status != "cancelled":
+            return
+        self.run(self.store.jobs.restart(self.job_id, self.seeds, phase="queued", now=self.now))
+        self.drop()
+        self.model.restart(*self.seeds)
+        self.epoch = 0
+
+    @precondition(lambda self: self.status != "in_progress")
+    @rule(max_depth=st.sampled_from([None, 0, 1, 2, 4]), size=st.sampled_from([1, 3, 10_000]))
+    def bound(self, max_depth, size) -> None:
+        job = self.run(self.store.ledger.job(self.job_id))
+        whole, slices.SLICE = slices.SLICE, size
+        self.run(
+            self.store.jobs.change(
+                self.job_id,
+                limits=replace(job.limits, max_depth=max_depth),
+                pace=job.pace,
+                checkpoints=job.checkpoints,
+            )
+        )
+        slices.SLICE = whole
+        self.model.bound(max_depth)
+
+    # -- what holds after each step
+
+    @invariant()
+    def the_ledger_agrees_with_itself_and_with_the_model(self) -> None:
+        if not self.model.pages:
+            return
+        model, jobs, ledger = self.model, self.store.jobs, self.store.ledger
+        assert self.run(ledger.discrepancies(self.job_id)) == []
+        job = self.run(ledger.job(self.job_id))
+        assert (job.status, job.desired, job.run) == (Status(model.status), model.desired, model.run)
+        data = self.run(jobs.checkpoint_data(self.job_id))
+        assert sorted(data.pages_visited) == model.urls("done")
+        assert sorted(data.pages_queued) == model.urls("pending")
+        assert sorted(data.external_links_found) == model.urls("skipped", "external")
+        tallies = self.run(jobs.tallies(self.job_id))
+        assert {(tally.status, tally.reason): tally.count for tally in tallies} == model.tallies()
+        counters = job.counters
+        assert counters.found == len(model.pages), "each address is one item, and none is forgotten"
+        assert counters.failed == len(model.urls("failed"))
+        assert counters.redirected == len(model.urls("redirected"))
+
+    @invariant()
+    def each_record_stands_once_and_where_it_should(self) -> None:
+        if not self.model.pages:
+            return
+        records = self.run(self.store.ledger.records(self.job_id, after=0, limit=999))
+        assert sorted(row.item.url for row in records) == sorted(self.model.rows)
+        for row in records:
+            expected = self.model.rows[row.item.url]
+            assert row.location == _place(expected.own)
+            assert row.revisit_of == _place(expected.body)
+            assert row.item.depth == self.model.pages[row.item.url].depth
+            assert row.status == self.model.pages[row.item.url].status
+        segments = self.run(self.store.ledger.segments(self.job_id))
+        assert {segment.name: segment.committed for segment in segments} == self.model.segments
+
+
+def _place(span: Bytes | None) -> Location | None:
+    return None if span is None else Location(span.segment, span.start, span.end - span.start)
+
+
+def machine(kind: str) -> type[RuleBasedStateMachine]:
+    """The machine on a store of that kind."""
+    return type(f"Ledger_{kind}", (Ledger,), {"kind": kind})
+
+
+EXAMPLES = int(os.environ.get("HOLDFAST_STATEFUL_EXAMPLES", "25"))
+
+
+@pytest.mark.parametrize("kind", sorted(OPENERS))
+def test_a_store_does_what_the_model_says(kind):
+    case = machine(kind).TestCase
+    case.settings = settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    case("runTest").runTest()
