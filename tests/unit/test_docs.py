@@ -14,7 +14,7 @@ from holdfast.domain.states import diagram
 from holdfast.stores.sqlite.connection import FILE_NAME, open_connection
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("docs/**/*.md"))]
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
