@@ -39,6 +39,17 @@ def test_a_wrong_request(holdfast, words, told):
     assert not holdfast.home.exists()
 
 
+def test_nothing_asked_for_is_answered_with_the_help(holdfast):
+    ended = subprocess.run(
+        [sys.executable, "-m", "holdfast"],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        check=False,
+        capture_output=True,
+    )
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert b"Commands:" in ended.stderr
+
+
 def test_a_job_that_is_not_there(holdfast, server):
     holdfast.run("crawl", server.start, "-n", "1")
     for command in ("show", "pause", "cancel", "resume", "restart", "watch", "verify"):

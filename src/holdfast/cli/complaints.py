@@ -36,6 +36,9 @@ def say(sentence: str) -> None:
 
 def usage(error: click.ClickException) -> int:
     """What click has to say about the command line, in our style."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return EXIT_USAGE
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "holdfast"
     sentence = _sentence(error.format_message())

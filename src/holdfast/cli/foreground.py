@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from holdfast.cli.logs import HANDLER
 from holdfast.cli.opened import home_words
 from holdfast.cli.outcome import EXIT, as_json, ended, json_line
 from holdfast.cli.screen import Screen
 from holdfast.cli.view import Observer
-from holdfast.domain.errors import HoldfastError, LeaseLost
+from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFailed, StorageFull
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 from holdfast.engine.run import run
@@ -44,14 +45,14 @@ class Ask:
 
 async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
     """Work on a pending job until it ends; say how, and give the exit code."""
+    HANDLER.context["job_id"] = job.short_id
     try:
         job = await _run(home, job, screen)
     except LeaseLost:
         job = await home.tools.ledger.job(job.id)
         if job.status is not Status.CANCELLED:
             raise
-    except HoldfastError:
-        screen.close()
+    except (StorageFull, StorageFailed):
         with suppress(HoldfastError):
             _answer(await home.tools.ledger.job(job.id), ask)
         raise

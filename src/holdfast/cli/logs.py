@@ -41,9 +41,13 @@ class ToStderr(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.through: Callable[[str], None] | None = None
+        self.context: dict[str, object] = {}
+        """What every record is about that doesn't say otherwise."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record's line."""
+        for name, value in self.context.items():
+            record.__dict__.setdefault(name, value)
         try:
             line = self.format(record)
             if self.through is not None:

@@ -65,6 +65,8 @@ def rm(job: str | None, yes: bool) -> int:
     async def work(home: "Home") -> int:
         from holdfast.engine.start import free
 
+        for interrupted in await home.tools.jobs.unfinished():
+            await home.tools.jobs.finish_change(interrupted)
         found = await home.tools.jobs.find(job)
         await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
         if not yes:

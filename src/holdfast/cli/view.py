@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.job import Job
+from holdfast.domain.states import Status
 from holdfast.ports.clock import Clock
 from holdfast.ports.jobs import HostReport, Jobs
 
@@ -41,12 +42,13 @@ class View:
     sparks: tuple[float, ...] = ()
     """Pages per second, second by second."""
 
+    since_s: float = 0.0
+    """Active time since the last checkpoint, as far as whoever looks has seen it."""
+
     @property
     def active_s(self) -> float:
         """Active time up to now; the ledger's own ends at the last checkpoint."""
-        since = self.job.last_checkpoint_at or self.job.started_at
-        running = self.job.status.value == "in_progress" and since is not None
-        return self.job.active_s + (max(0.0, self.at - since) if running and since is not None else 0.0)
+        return self.job.active_s + self.since_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class Observer:
         self._speed = Speed()
         self._hosts: tuple[HostReport, ...] = ()
         self._hosts_at = float("-inf")
+        self._commit_no = -1
+        self._commit_at = 0.0
 
     async def look(self) -> View:
         """The job now: a few short reads, none of which holds a snapshot."""
@@ -129,6 +133,9 @@ class Observer:
             self._hosts_at = now
             hosts = await self._jobs.hosts(job.id, _HOSTS)
             self._hosts = tuple(host for host in hosts if host.queued)
+        if job.commit_no != self._commit_no or job.status is not Status.IN_PROGRESS:
+            # Not from the wall-clock time of the last checkpoint: that may lie before a long pause.
+            self._commit_no, self._commit_at = job.commit_no, now
         counters = job.counters
         self._speed.add(Sample(now, counters.done, counters.queued, counters.bytes))
         return View(
@@ -140,4 +147,5 @@ class Observer:
             bytes_per_s=self._speed.per_s("bytes"),
             left=self._speed.left(job.limits.max_pages),
             sparks=tuple(self._speed.sparks),
+            since_s=now - self._commit_at,
         )

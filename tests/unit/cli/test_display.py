@@ -1,16 +1,17 @@
 """The display, at one moment each: what a look at a job is shown as."""
 
+import asyncio
 import io
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 from tests.kit import builders
-from tests.kit.clock import NOON
+from tests.kit.clock import NOON, ManualClock
 
 from holdfast.cli.picture import left, picture, spark_line
 from holdfast.cli.screen import progress_line
-from holdfast.cli.view import WINDOW_S, Left, Sample, Speed, View
+from holdfast.cli.view import WINDOW_S, Left, Observer, Sample, Speed, View
 from holdfast.domain.checkpoint import Checkpoint, CheckpointReason, Counters
 from holdfast.domain.job import Limits
 from holdfast.domain.states import Status
@@ -32,7 +33,7 @@ def look(**changes):
     )
     checkpoint = Checkpoint(123, 1, 1, 123, CheckpointReason.ITEMS, NOON - 3, 10, 4, job.counters)
     hosts = tuple(HostReport(f"https://h{n}.example", 300 - n, 5, None) for n in range(5))
-    view = View(job, NOON, checkpoint, hosts, 24.1, 1_400_000.0, Left(40, 500), (1.0, 4.0, 8.0, 2.0))
+    view = View(job, NOON, checkpoint, hosts, 24.1, 1_400_000.0, Left(40, 500), (1.0, 4.0, 8.0, 2.0), 3.0)
     return replace(view, **changes)
 
 
@@ -115,6 +116,37 @@ def test_the_plain_line():
     assert progress_line(look()) == (
         "crawl: 1,200 done, 760 queued, 12 failed, 18.2 MB, 24.1 pages/s, checkpoint 123"
     )
+
+
+class OneJob:
+    """Jobs that has one job, as a display reads it."""
+
+    def __init__(self, job):
+        self.job = job
+
+    async def find(self, _reference):
+        return self.job
+
+    async def checkpoints(self, _job_id, _limit):
+        return []
+
+    async def hosts(self, _job_id, _limit):
+        return [HostReport("a", 3, 1, None), HostReport("b", 0, 9, None)]
+
+
+def test_a_long_pause_is_no_active_time():
+    clock = ManualClock()
+    yesterday = replace(look().job, last_checkpoint_at=NOON - 86_400, active_s=10.0, commit_no=5)
+    jobs = OneJob(yesterday)
+    observer = Observer(jobs, "id", clock)  # type: ignore[arg-type]
+    assert asyncio.run(observer.look()).active_s == 10.0
+    clock.advance(2.5)
+    view = asyncio.run(observer.look())
+    assert view.active_s == 12.5
+    assert [host.name for host in view.hosts] == ["a"]
+    jobs.job = replace(yesterday, commit_no=6, active_s=12.5, status=Status.PAUSED)
+    clock.advance(100)
+    assert asyncio.run(observer.look()).active_s == 12.5
 
 
 class TestSpeed:
