@@ -358,3 +358,16 @@ async def test_checkpoint_data_is_bounded_where_asked(store):
 async def test_checkpoint_data_of_a_new_job_has_its_defaults(store):
     job = await store.submit("a")
     assert await store.jobs.checkpoint_data(job.id) == CheckpointData(pages_queued=[found("a").url])
+
+
+async def test_what_a_limit_shut_out_after_a_retry_is_let_in_by_a_nearer_finding(store):
+    work = await store.working("a", "b", new=new_job(limits=Limits(max_depth=3)))
+    a, b = await work.take()
+    await work.commit(done(a, found("x", 3)))
+    await work.commit(handled(await work.item("x"), RetryAt(NOON + 60, "timeout")))
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"))
+    await change(store, await work.job(), max_depth=2)
+    again = Working(store, (await store.claim(await store.jobs.resume(work.lease.job_id, now=NOON))).lease)
+    await again.commit(done(b, found("x", 1)))
+    assert [(item.url, item.depth) for item in await again.take()] == [(found("x").url, 1)]
+    await again.honest()

@@ -109,7 +109,8 @@ SELECT id, chunk_id, host_id, 'skipped', 'depth' FROM items
    AND status = 'skipped' AND reason = 'depth' AND (:max_depth IS NULL OR depth <= :max_depth) LIMIT :slice;
 
 -- name: shut_out
-UPDATE items SET status = 'skipped', reason = 'depth', due_at = NULL, settled_commit = :number
+-- As if it had been found too deep: never tried, so that a nearer finding lets it in.
+UPDATE items SET status = 'skipped', reason = 'depth', attempts = 0, due_at = NULL, settled_commit = :number
  WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: let_in
