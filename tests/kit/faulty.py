@@ -1,7 +1,7 @@
 """Holdfast's own command with a fault armed in it: `python -m tests.kit.faulty FAULT... -- crawl URL ...`.
 
-Everything else is the real thing: the real entry point, the real settings, the real files. A fault happens at the
-n-th time that a named point is reached; the product itself has no way to arm one.
+Everything else is the real thing: the real entry point, the real settings, the real files. A fault happens at
+the n-th time that a named point is reached; the product itself has no way to arm one.
 """
 
 import argparse
@@ -45,12 +45,32 @@ def full(_context: Any) -> NoReturn:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def half_full(context: Any) -> NoReturn:
+    """Half of the bytes reach the file, then the disk has no room left."""
+    fd, data = context
+    os.write(fd, data[: len(data) // 2])
+    full(context)
+
+
+def hang(_context: Any) -> None:
+    """As C code that never comes back, though it lets other threads run."""
+    time.sleep(3600)
+
+
 def segfault(_context: Any) -> None:
     """The death of a C library."""
     ctypes.string_at(0)
 
 
-ACTIONS: dict[str, Action] = {"kill": kill, "half": half, "stop": stop, "full": full, "segfault": segfault}
+ACTIONS: dict[str, Action] = {
+    "kill": kill,
+    "half": half,
+    "stop": stop,
+    "full": full,
+    "half_full": half_full,
+    "hang": hang,
+    "segfault": segfault,
+}
 
 
 def arm(point: FaultPoint, action: Action, *, nth: int, url: str | None) -> None:

@@ -40,10 +40,18 @@ IMPATIENT: Final = {
 """Every interval that a test would otherwise wait for."""
 
 
-def until(condition: Callable[[], object], what: str, *, patience_s: float = PATIENCE_S) -> None:
-    """Look until the condition holds; fail with what was waited for."""
+def until(
+    condition: Callable[[], object],
+    what: str,
+    *,
+    running: "Running | None" = None,
+    patience_s: float = PATIENCE_S,
+) -> None:
+    """Look until the condition holds; fail with what was waited for, at once if the process ended before."""
     give_up = time.monotonic() + patience_s
     while not condition():
+        if running is not None and not running.alive and not condition():
+            pytest.fail(f"it ended before {what}: {running.ended()}")
         if time.monotonic() > give_up:
             pytest.fail(f"waited {patience_s:g} s in vain until {what}")
         time.sleep(_LOOK_EVERY_S)
@@ -279,8 +287,9 @@ def assert_rows(rows: Sequence[Mapping[str, Any]], urls: Iterable[str]) -> None:
 def assert_promise(
     holdfast: Holdfast, server: SiteServer, *, without: Iterable[str] = (), again: int = 0
 ) -> None:
-    """The whole promise: completed, every URL in the export exactly once, verified, and what was fetched again
-    within what the kills allow. `without` names URLs that are not to be there, `again` allows for more requests.
+    """The whole promise: completed, every URL in the export exactly once, verified, few fetched again.
+
+    `without` names URLs that are not to be there, `again` allows for requests beyond what the kills may cost.
     """
     shown = holdfast.show()
     assert shown["status"] == "completed", shown

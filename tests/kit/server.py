@@ -1,7 +1,7 @@
 """A web site that counts: what it served stands in its own access log, which no crawler's death can touch.
 
-The site is made from a seed: a tree of pages with links up, down and across, exact duplicates, redirects (one of
-them in two hops) and dead links. `pages` says which URLs a whole crawl must give.
+The site is made from a seed: a tree of pages with links up, down and across, exact duplicates, redirects (one
+of them in two hops) and dead links. `pages` says which URLs a whole crawl must give.
 """
 
 import asyncio
