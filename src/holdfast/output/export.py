@@ -1,11 +1,12 @@
 """A job's results into one file, in memory that doesn't grow with them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from holdfast.domain.errors import StorageFailed
 from holdfast.domain.job import Job
 from holdfast.output.formats import WARC, Columns, Row, ending_of, open_rows
 from holdfast.output.target import whole_file
@@ -114,14 +115,26 @@ async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: 
 
 
 def _copy(path: Path, length: int, file: BinaryIO, written: int, on_progress: Callable[[int], Any]) -> int:
-    with path.open("rb", buffering=0) as segment:
-        left = length
-        while left:
-            piece = segment.read(min(_PIECE, left))
-            if not piece:
-                raise OSError(None, f"the segment {path.name} ends {left} bytes early; see `holdfast verify`")
-            file.write(piece)
-            left -= len(piece)
-            written += len(piece)
-            on_progress(written)
+    for piece in _committed(path, length):
+        file.write(piece)
+        written += len(piece)
+        on_progress(written)
     return written
+
+
+def _committed(path: Path, length: int) -> Iterator[bytes]:
+    """The first `length` bytes of a segment. What fails in here is the segment's fault, not the new file's."""
+    left = length
+    try:
+        with path.open("rb", buffering=0) as segment:
+            while left and (piece := segment.read(min(_PIECE, left))):
+                yield piece
+                left -= len(piece)
+    except OSError as error:
+        raise StorageFailed(
+            f"can't read the segment {path} ({error.strerror or error}); `holdfast verify` says what is missing"
+        ) from error
+    if left:
+        raise StorageFailed(
+            f"the segment {path} ends {left} bytes early; `holdfast verify` says what is missing"
+        )
