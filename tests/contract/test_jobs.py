@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from tests.kit.builders import done, found, new_job
@@ -151,7 +152,10 @@ async def test_events_tell_the_story_newest_first(store):
 
 async def test_hosts_and_statuses_are_reported(store):
     work = await store.working("a", "other/a", "other/b")
-    await work.commit(done(await work.item("other/a")), done(await work.item("a")))
+    first, second = done(await work.item("other/a")), done(await work.item("a"))
+    await work.commit(
+        *(replace(one, outcome=replace(one.outcome, reason="http_200")) for one in (first, second))
+    )
     hosts = await store.jobs.hosts(work.lease.job_id, 10)
     assert [(host.name, host.queued, host.settled) for host in hosts] == [
         ("http://other", 1, 1),

@@ -1,4 +1,4 @@
-"""robots.txt: asked for once per origin, remembered for the claim, obeyed as RFC 9309 says.
+"""robots.txt: asked for once a day and origin, obeyed as RFC 9309 says.
 
 | the origin answers | then |
 | --- | --- |
@@ -25,6 +25,9 @@ MAX_HOPS = 5
 MAX_CRAWL_DELAY_S = 60.0
 MAX_ORIGINS = 2000
 """So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
+
+FRESH_S = 24 * 3600.0
+"""So long an answer holds (RFC 9309); then the origin is asked again."""
 
 _LONG_CHARS = 64 * 1024
 # These concern the origin, not its robots.txt.
@@ -85,17 +88,17 @@ class Robots:
         self._user_agent = user_agent
         self._policy = policy
         self._everything = Rules(None, user_agent)
-        self._known: OrderedDict[str, Rules | Unknown] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Rules | Unknown, float]] = OrderedDict()
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._asking: dict[str, asyncio.Future[Rules | Unknown]] = {}
 
     def known(self, origin: str) -> Rules | Unknown | None:
         """What is remembered of that origin and still holds; None if it has to be asked."""
-        verdict = self._known.get(origin)
+        verdict, asked_at = self._known.get(origin, (None, 0.0))
         if isinstance(verdict, Unknown):
             due = verdict.ask_again_at
             return None if due is not None and due <= self._clock.wall() else verdict
-        return verdict
+        return verdict if self._clock.monotonic() - asked_at < FRESH_S else None
 
     async def of(self, origin: str) -> Rules | Unknown:
         """That origin's rules; asked for once at a time, whoever waits. Never raises for what it answers."""
@@ -116,8 +119,12 @@ class Robots:
             asking.cancel()
 
     async def _ask(self, origin: str) -> Rules | Unknown:
+        before, _ = self._known.get(origin, (None, 0.0))
         verdict = await self._fetch(origin)
-        self._known[origin] = verdict
+        if isinstance(verdict, Unknown) and isinstance(before, Rules):
+            # It answered yesterday: its rules hold on while it can't be asked again.
+            verdict = before
+        self._known[origin] = (verdict, self._clock.monotonic())
         self._known.move_to_end(origin)
         while len(self._known) > MAX_ORIGINS:
             self._known.popitem(last=False)

@@ -68,6 +68,8 @@ class Done:
     found: tuple[Found, ...] = ()
     unkept: int = 0
     """Findings that were rejected and not kept as items, only counted."""
+    reason: str | None = None
+    """What kind of success, if there are several; tallied like the reasons of failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ class RetryAt:
     due_at: float
     reason: str
     host_due_at: float | None = None
+    tried: bool = True
+    """The item itself was tried, which counts; False where something else has to be had before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,11 +73,12 @@ class RetryPolicy:
         """Seconds until the next try, after `attempts` earlier ones and the one that just failed.
 
         With jitter in [0, 1) it lies evenly in [0, min(cap, base * 2^attempts)). A server's own wish is a
-        floor: what it asked for (capped), plus up to one base, so that not everybody comes back at once.
+        floor: what it asked for (capped), plus a little, so that not everybody comes back at once.
         """
         backoff = self.backoff(cause)
         if retry_after_s is not None:
-            return min(max(retry_after_s, 0.0), self.retry_after_cap_s) + jitter * backoff.base_s
+            wish = min(max(retry_after_s, 0.0), self.retry_after_cap_s)
+            return wish + jitter * min(backoff.base_s, 1.0 + wish / 10)
         ceiling: float = min(backoff.cap_s, backoff.base_s * 2.0 ** min(max(attempts, 0), 60))
         return jitter * ceiling
 

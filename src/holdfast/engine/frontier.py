@@ -132,16 +132,20 @@ class Frontier:
         lane.dry = len(items) < asked
         self._let_go_late()
 
-    def put(self, item: Item, *, now: float) -> None:
-        """A pending item to the head of its host's lane, and that lane to the head of the turn."""
+    def put(self, item: Item, *, now: float, first: bool = False) -> None:
+        """A pending item into its host's lane: behind what waits there, or to the head of everything."""
         lane = self._lanes.get(item.host_id)
         if lane is None:
             lane = self._open(item.host_id, item.host, now)
-        if item.id not in lane.held:
-            lane.held.add(item.id)
+        if item.id in lane.held:
+            return
+        lane.held.add(item.id)
+        if first:
             lane.items.appendleft(item)
-        self._turn.remove(item.host_id)
-        self._turn.appendleft(item.host_id)
+            self._turn.remove(item.host_id)
+            self._turn.appendleft(item.host_id)
+        else:
+            lane.items.append(item)
 
     def put_first(self, item: Item) -> None:
         """An item that is settled already (its links are judged again): it asks no host for leave."""

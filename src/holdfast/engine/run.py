@@ -9,7 +9,7 @@ from typing import Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
-from holdfast.domain.errors import HoldfastError, StorageFull, UsageError
+from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFull, UsageError
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim
 from holdfast.domain.states import Action
@@ -53,21 +53,42 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
         log.info(
             "the worker before this one ended without a release; going on from commit %d", claim.job.commit_no
         )
-    await repair(tools, claim.job, claim.lease)
-    job = await tools.ledger.job(claim.job.id)
-    claim = replace(claim, job=job)
-    handler = tools.open_handler(PipelineRun(job, claim.cursor))
-    batch = Batch(tools, claim.lease, tools.segments.writer(job, claim.lease, job.durability))
-    worker = Worker(tools, claim, handler, batch)
+    working: list[Worker] = []
+    keeper = _keeper(tools, claim, working)
+    keeper.start()
+    try:
+        await repair(tools, claim.job, claim.lease)
+        await _work(tools, replace(claim, job=await tools.ledger.job(claim.job.id)), stop, working)
+    finally:
+        await asyncio.to_thread(keeper.stop)
+
+
+def _keeper(tools: Tools, claim: Claim, working: list[Worker]) -> Keeper:
+    """Keeps the claim from the first moment on; what it hears goes to the worker once there is one."""
     loop = asyncio.get_running_loop()
-    keeper = Keeper(
+
+    def pause() -> None:
+        for worker in working:
+            worker.end(Action.PAUSE, "user")
+
+    def lose(lost: LeaseLost) -> None:
+        for worker in working:
+            worker.lose(lost)
+
+    return Keeper(
         tools,
         claim.lease,
-        on_pause=lambda: _soon(loop, worker.end, Action.PAUSE, "user"),
-        on_lost=lambda lost: _soon(loop, worker.lose, lost),
-        waiting_until=lambda: worker.waiting_until,
+        on_pause=lambda: _soon(loop, pause),
+        on_lost=lambda lost: _soon(loop, lose, lost),
+        waiting_until=lambda: working[0].waiting_until if working else None,
     )
-    keeper.start()
+
+
+async def _work(tools: Tools, claim: Claim, stop: Stop, working: list[Worker]) -> None:
+    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor))
+    batch = Batch(tools, claim.lease, tools.segments.writer(claim.job, claim.lease, claim.job.durability))
+    worker = Worker(tools, claim, handler, batch)
+    working.append(worker)
     stop.listen(worker)
     try:
         await worker.work()
@@ -75,7 +96,6 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
         await _pause_for_room(tools, batch)
         raise
     finally:
-        await asyncio.to_thread(keeper.stop)
         await batch.close()
         await handler.close()
 

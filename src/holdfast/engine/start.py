@@ -51,8 +51,9 @@ def decide(job: Job | None, new: NewJob, *, holder_lives: bool) -> Decision:
         return Decision(Step.SUBMIT)
     changed = sorted(key for key in new.fixed if job.spec.get(key) != new.spec.get(key))
     if changed:
+        names = " and ".join(key.replace("_", " ").replace("urls", "URLs") for key in changed)
         raise SpecChanged(
-            f"job {job.short_id} was started with another {' and '.join(changed)}. "
+            f"job {job.short_id} was started with another {names}. "
             "Repeat the command as it was, or start a new job with --fresh."
         )
     bounds = (job.limits, job.pace, job.checkpoints, dict(job.spec))

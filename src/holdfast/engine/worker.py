@@ -145,7 +145,11 @@ class Worker:
             return await self._handler.handle(item)
         except Exception:
             # Our own mistake on one page must not cost the other pages; the traceback goes to the log.
-            log.exception("handling %s failed", item.url)
+            log.exception(
+                "handling %s failed",
+                item.url,
+                extra={"error_type": "internal_error", "retry_count": item.attempts},
+            )
             # What was settled before stays so: a body that can't be read back costs only the links in it.
             return Rejudged() if item.rejudge else Failed("internal_error")
 
@@ -230,6 +234,12 @@ class Worker:
         handled, committed = await self._batch.commit(notes, most=self._job.checkpoints.items)
         for entry in handled:
             self._drop(entry.item)
+        log.info(
+            "checkpoint %d, %d items",
+            committed.number,
+            len(handled),
+            extra={"checkpoint_id": committed.number, "checkpoint_type": reason.value},
+        )
         self._counters = committed.counters
         if committed.desired == "pause":
             self.end(Action.PAUSE, "user")
@@ -282,7 +292,7 @@ class Worker:
             self._batch.add(Handled(claim.marked, Failed(POISON)))
             await self._commit(CheckpointReason.CAUTION)
         else:
-            self._frontier.put(claim.marked, now=self._tools.clock.monotonic())
+            self._frontier.put(claim.marked, now=self._tools.clock.monotonic(), first=True)
 
     # -- the end of a claim
 

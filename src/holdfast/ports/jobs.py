@@ -107,7 +107,7 @@ class Jobs(Protocol):
         """Carry such a change to its end."""
 
     async def statuses(self, job_id: int) -> dict[int, int]:
-        """Stored responses by HTTP status."""
+        """Answers that settled an item, by HTTP status."""
 
     async def tallies(self, job_id: int) -> list[Tally]:
         """Items by status and reason, the largest first."""

@@ -112,8 +112,20 @@ def test_unknown_becomes_known_when_it_answers_again():
         assert web.count(ROBOTS) == 1
         clock.now += 3
         assert isinstance(await asked.of(HOST), Rules)
-        clock.now += 1e9
+        clock.now += 23 * 3600
         assert isinstance(await asked.of(HOST), Rules)
+        assert web.count(ROBOTS) == 2
+
+    asyncio.run(run())
+
+
+def test_rules_are_asked_for_again_after_a_day_and_hold_on_while_they_cannot_be_had():
+    async def run() -> None:
+        asked, web, clock = asking({ROBOTS: [text("User-agent: *\nDisallow: /no"), reply(500)]})
+        first = await asked.of(HOST)
+        clock.now += 25 * 3600
+        assert asked.known(HOST) is None
+        assert await asked.of(HOST) == first
         assert web.count(ROBOTS) == 2
 
     asyncio.run(run())

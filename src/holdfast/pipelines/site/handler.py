@@ -120,7 +120,7 @@ class SiteHandler:
         rules = self._robots.known(item.host) or await self._robots.of(item.host)
         if isinstance(rules, Unknown):
             due = rules.ask_again_at
-            return Failed(rules.reason) if due is None else RetryAt(due, rules.reason, due)
+            return Failed(rules.reason) if due is None else RetryAt(due, rules.reason, due, tried=False)
         return None if rules.allows(item.url) else Skipped("robots")
 
     async def _fetch(self, url: str) -> Response:
@@ -154,7 +154,9 @@ class SiteHandler:
         findings, unkept = self._links.report(links, (item.id, item.url), item.depth + 1)
         data["links"] = len(links)
         data["unkept"] = unkept
-        return Done((Record("page", data, Exchange(response, digest)),), findings, unkept)
+        return Done(
+            (Record("page", data, Exchange(response, digest)),), findings, unkept, f"http_{response.status}"
+        )
 
     async def _resolved(self, base: str, hrefs: list[str]) -> list[Link]:
         if len(hrefs) <= _MANY_LINKS:

@@ -96,7 +96,7 @@ def _fence(db: apsw.Connection, lease: Lease) -> tuple[int, int]:
 
 
 def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -> None:
-    outcomes: list[tuple[int, str, str | None, float | None, int]] = []
+    outcomes: list[tuple[int, str, str | None, float | None, int, bool]] = []
     rejudged: list[tuple[int, int]] = []
     for entry in handled:
         item, outcome = entry.item, entry.outcome
@@ -104,10 +104,12 @@ def _settle(db: apsw.Connection, handled: tuple[Handled, ...], change: Change) -
         if isinstance(outcome, Rejudged):
             rejudged.append((item.id, item.depth))
         elif isinstance(outcome, RetryAt):
-            outcomes.append((item.id, ItemStatus.PENDING, outcome.reason, outcome.due_at, item.depth))
+            outcomes.append(
+                (item.id, ItemStatus.PENDING, outcome.reason, outcome.due_at, item.depth, outcome.tried)
+            )
         else:
-            reason = None if isinstance(outcome, Done) else outcome.reason
-            outcomes.append((item.id, _SETTLED[type(outcome)], reason, None, item.depth))
+            reason = outcome.reason
+            outcomes.append((item.id, _SETTLED[type(outcome)], reason, None, item.depth, True))
             change.moves(item.host_id, PENDING, (_SETTLED[type(outcome)], reason or ""))
     if outcomes:
         db.execute(SQL["settle"], {"outcomes": json_rows(outcomes), "number": change.number})

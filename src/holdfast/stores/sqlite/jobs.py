@@ -167,7 +167,7 @@ class SqliteJobs:
         return [Tally(*row) for row in await self._rows("tallies", {"job_id": job_id})]
 
     async def statuses(self, job_id: int) -> dict[int, int]:
-        """Stored responses by HTTP status."""
+        """Answers that settled an item, by HTTP status."""
         return {int(status): count for status, count in await self._rows("statuses", {"job_id": job_id})}
 
     async def hosts(self, job_id: int, limit: int) -> list[HostReport]:

@@ -25,7 +25,7 @@ UPDATE items
    SET status = o.value ->> 1,
        reason = o.value ->> 2,
        due_at = o.value ->> 3,
-       attempts = attempts + 1,
+       attempts = attempts + (o.value ->> 5),
        rejudge = iif((o.value ->> 1) IN ('done', 'redirected') AND depth < (o.value ->> 4), 1, NULL),
        settled_commit = CASE WHEN (o.value ->> 1) = 'pending' THEN NULL ELSE :number END
   FROM json_each(:outcomes) AS o
