@@ -92,14 +92,19 @@ def immediate(db: apsw.Connection) -> Iterator[None]:
         raise
 
 
+def _no_room(path: Path) -> StorageFull:
+    return StorageFull(
+        f"the disk of {path.parent} is full. Free some space, then run the same command again."
+    )
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """SQLite's errors as ours, told apart by what to do next."""
     try:
         yield
     except apsw.FullError as error:
-        message = f"the disk of {path.parent} is full. Free some space, then run the same command again."
-        raise StorageFull(message) from error
+        raise _no_room(path) from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         message = (
             f"{path} is damaged or not a ledger: {error}. Restore a copy, or choose another home with --home."
@@ -114,6 +119,9 @@ def translated(path: Path) -> Iterator[None]:
         )
         raise StorageFailed(message) from error
     except apsw.IOError as error:
+        if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE:  # its stubs leave that out
+            # No room for the index of the WAL, which even a reader needs; SQLite doesn't call that full.
+            raise _no_room(path) from error
         message = f"reading or writing {path} failed: {error}. What was committed stands; run the same command again."
         raise StorageFailed(message) from error
 
