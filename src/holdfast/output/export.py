@@ -105,7 +105,8 @@ def _body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:
 
 async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: OnProgress) -> int:
     """The committed bytes of all segments, one after the other: each is a series of whole gzip members."""
-    segments = await source.ledger.segments(job.id)
+    # One that a repair cut down to nothing may be gone altogether.
+    segments = [segment for segment in await source.ledger.segments(job.id) if segment.committed]
     written = 0
     for segment in segments:
         written = await asyncio.to_thread(
