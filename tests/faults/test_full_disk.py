@@ -65,13 +65,18 @@ def test_a_disk_that_somebody_else_fills(holdfast, server, disk, commits):
     assert_promise(holdfast, server)
 
 
-def test_commands_that_only_look_work_on_a_full_disk(holdfast, server, disk):
-    # given a home on a full disk
-    running = holdfast.crawl(server.start, "-n", "100").ended()
-    assert running.code == 0
-    disk.fill()
+def test_looking_at_a_home_on_a_full_disk(holdfast, server, disk):
+    # given a home on a disk without any room
+    assert holdfast.crawl(server.start, "-n", "100").ended().code == 0
+    ballast = disk.fill()
 
-    # then what is there can still be seen and checked
+    # then whoever only looks, too, is told what is wrong
+    for command in ("show", "ls", "verify"):
+        stopped_for_want_of_room(holdfast.run(command))
+
+    # and with the little room that SQLite needs in order to look, what is there can be seen and checked
+    with ballast.open("r+b") as file:
+        file.truncate(ballast.stat().st_size - 64 * 1024)
     assert holdfast.show()["pages"] == 100
     assert holdfast.run("ls").code == 0
     assert holdfast.run("verify").code == 0

@@ -1,0 +1,52 @@
+"""An export appears whole or not at all."""
+
+import json
+import signal
+
+import pytest
+from tests.kit.process import Fault
+
+from holdfast.ports.faults import FaultPoint
+
+pytestmark = pytest.mark.failure
+
+ENDINGS = ["jsonl", "jsonl.gz", "csv", "parquet", "warc.gz"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_kill_during_an_export_leaves_the_old_file(holdfast, server, tmp_path, ending):
+    # given a crawl, and an export of it that died before its file took its name
+    assert holdfast.crawl(server.start, "-n", "50").ended().code == 0
+    folder = tmp_path / "out"
+    folder.mkdir()
+    target = folder / f"pages.{ending}"
+    dies = Fault(at=FaultPoint.MID_EXPORT)
+    assert holdfast.run("export", "-o", target, fault=dies).code == -signal.SIGKILL
+
+    # then there is no such file, nor anything that looks like one
+    assert not target.exists()
+    assert not [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+    # and once there is one, a killed export leaves it as it was
+    assert holdfast.run("export", "-o", target).code == 0
+    whole = target.read_bytes()
+    assert holdfast.run("export", "-o", target, fault=dies).code == -signal.SIGKILL
+    assert target.read_bytes() == whole
+    assert holdfast.run("export", "-o", target).code == 0
+    if ending == "jsonl":
+        rows = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+        assert len({row["url"] for row in rows}) == len(rows) == 50
+
+
+def test_a_kill_before_the_export_at_the_end_of_a_crawl(holdfast, server, tmp_path):
+    # given a crawl with -o that completed and died before its file was there
+    target = tmp_path / "pages.jsonl"
+    died = holdfast.crawl(server.start, "-o", str(target), fault=Fault(at=FaultPoint.MID_EXPORT)).ended()
+    assert died.code == -signal.SIGKILL
+    assert not target.exists()
+
+    # then the same command writes it without fetching anything
+    served = server.served
+    assert holdfast.crawl(server.start, "-o", str(target)).ended().code == 0
+    assert server.served == served
+    assert len(target.read_text(encoding="utf-8").splitlines()) == len(server.urls)
