@@ -1,0 +1,180 @@
+"""The same command again, in every state of the job that it made before."""
+
+import pytest
+from tests.kit.builders import job, new_job
+from tests.kit.fakes import rigged
+
+from holdfast.domain.checkpoint import CheckpointPolicy, Counters
+from holdfast.domain.errors import JobHeld, SpecChanged, UsageError
+from holdfast.domain.job import Limits, Pace
+from holdfast.domain.recovery import Recovery
+from holdfast.domain.states import Status
+from holdfast.engine.start import Decision, Step, decide, start
+
+FIXED = frozenset({"scope"})
+SPEC = {"scope": "host", "user_agent": "me"}
+
+
+def asked(**changes):
+    return (
+        new_job(spec=SPEC, fixed=FIXED)
+        if not changes
+        else new_job(**({"spec": SPEC, "fixed": FIXED} | changes))
+    )
+
+
+def stored(status, **changes):
+    return job(status, **({"spec": SPEC} | changes))
+
+
+@pytest.mark.parametrize(
+    ("status", "step"),
+    [
+        (Status.PENDING, Step.CLAIM),
+        (Status.PAUSED, Step.RESUME),
+        (Status.TIMEOUT, Step.RESUME),
+        (Status.FAILED, Step.RESUME),
+        (Status.COMPLETED, Step.NOTHING),
+    ],
+)
+def test_the_same_command_goes_on_where_there_is_something_to_go_on_with(status, step):
+    assert decide(stored(status), asked(), holder_lives=False) == Decision(step)
+
+
+def test_a_first_command_submits():
+    assert decide(None, asked(), holder_lives=False) == Decision(Step.SUBMIT)
+
+
+@pytest.mark.parametrize(("lives", "step"), [(True, Step.HELD), (False, Step.RECOVER)])
+def test_what_a_living_process_works_on_is_held_and_a_dead_ones_taken_back(lives, step):
+    assert decide(stored(Status.IN_PROGRESS), asked(), holder_lives=lives).step is step
+
+
+def test_a_cancelled_job_says_how_to_start_it_again():
+    with pytest.raises(UsageError) as error:
+        decide(stored(Status.CANCELLED), asked(), holder_lives=False)
+    assert "restart" in str(error.value)
+    assert "--fresh" in str(error.value)
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize("status", Status)
+def test_another_scope_is_refused_in_every_state_with_fresh_named(status):
+    with pytest.raises(SpecChanged) as error:
+        decide(stored(status), asked(spec={**SPEC, "scope": "any"}), holder_lives=False)
+    assert "scope" in str(error.value)
+    assert "--fresh" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"limits": Limits(max_pages=3)},
+        {"pace": Pace(concurrency=99)},
+        {"checkpoints": CheckpointPolicy(items=3)},
+        {"spec": {**SPEC, "user_agent": "you"}},
+    ],
+)
+@pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.TIMEOUT, Status.FAILED])
+def test_other_bounds_are_applied(status, changes):
+    decision = decide(stored(status), asked(**changes), holder_lives=False)
+    assert decision.rebound
+    assert decision.step in {Step.CLAIM, Step.RESUME}
+
+
+QUEUED = Counters(found=9, done=4, queued=5, bytes=400)
+ALL_DONE = Counters(found=4, done=4, bytes=400)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counters", "goes_on"),
+    [
+        (Limits(max_pages=4), Limits(max_pages=5), QUEUED, True),
+        (Limits(max_pages=4), Limits(), QUEUED, True),
+        (Limits(max_pages=4), Limits(max_pages=4), QUEUED, False),
+        (Limits(max_pages=4), Limits(max_pages=3), QUEUED, False),
+        (Limits(max_pages=4), Limits(max_pages=99), ALL_DONE, False),
+        (Limits(max_bytes=400), Limits(max_bytes=500), QUEUED, True),
+        (Limits(max_bytes=400, max_pages=4), Limits(max_bytes=500, max_pages=4), QUEUED, False),
+        (Limits(max_depth=1), Limits(max_depth=2), ALL_DONE, True),
+        (Limits(max_depth=1), Limits(), ALL_DONE, True),
+        (Limits(max_depth=2), Limits(max_depth=1), ALL_DONE, False),
+        (Limits(max_depth=1, max_pages=4), Limits(max_depth=2, max_pages=4), ALL_DONE, False),
+    ],
+)
+def test_a_completed_job_goes_on_only_where_a_raised_limit_lets_it(old, new, counters, goes_on):
+    decision = decide(
+        stored(Status.COMPLETED, limits=old, counters=counters), asked(limits=new), holder_lives=False
+    )
+    assert decision.step is (Step.EXTEND if goes_on else Step.NOTHING)
+
+
+# -- and doing it
+
+
+def nobody_waits(_holder):
+    raise AssertionError
+
+
+async def begin(rig, new, **how):
+    return await start(rig.tools, new, random=lambda n: b"\x07" * n, on_wait=nobody_waits, **how)
+
+
+async def test_two_commands_are_one_job(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        first = await begin(rig, asked())
+        again = await begin(rig, asked())
+        assert (first.step, again.step) == (Step.SUBMIT, Step.CLAIM)
+        assert again.job == first.job
+
+
+async def test_fresh_is_a_job_of_its_own(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        first = await begin(rig, asked())
+        leap.advance(1.0)
+        second = await begin(rig, asked(), fresh=True)
+        assert second.job.id != first.job.id
+        assert (await begin(rig, asked())).job.id == second.job.id
+
+
+async def test_a_living_holder_is_named(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await begin(rig, asked())
+        await rig.claim()
+        with pytest.raises(JobHeld) as error:
+            await begin(rig, asked(limits=Limits(max_pages=1)))
+        assert "process 1 on here" in str(error.value)
+        assert (await rig.jobs.find(None)).limits == Limits(), "and nothing of it is changed"
+
+
+async def test_a_resumed_job_with_new_limits_has_both(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await begin(rig, asked())
+        claim = await rig.claim()
+        await rig.jobs.pause(claim.job.id, now=leap.wall(), holder_lives=False)
+        started = await begin(rig, asked(limits=Limits(max_pages=1)))
+        assert started.step is Step.RESUME
+        assert (started.job.status, started.job.limits.max_pages) == (Status.PENDING, 1)
+
+
+async def test_a_completed_job_is_left_alone(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await begin(rig, asked())
+        await rig.work()
+        before = await rig.job()
+        started = await begin(rig, asked())
+        assert (started.step, started.job) == (Step.NOTHING, before)
+        assert len(rig.site.started) == 1
+
+
+async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await begin(rig, asked())
+        for _ in range(4):
+            claim = await rig.claim()
+            holder = await rig.jobs.holder(claim.job.id)
+            await rig.ledger.recover(holder, why="died", stalled=False, rules=Recovery(), now=leap.wall())
+        assert (await rig.jobs.find(None)).status is Status.FAILED
+        assert (await begin(rig, asked())).step is Step.RESUME
+        await rig.work()
+        assert (await rig.job()).status is Status.COMPLETED
