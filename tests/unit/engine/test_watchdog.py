@@ -143,10 +143,3 @@ async def test_a_chunk_claimed_again_has_a_period_of_its_own():
     scene.ledger.shows(epoch=3, worker_id="here/9/zz")
     assert await scene.sweep(2) == []
     assert await scene.sweep() == ["its lease expired"]
-
-
-async def test_a_person_who_waits_hears_when_it_is_free():
-    scene = Scene()
-    assert not await scene.watchdog.wait_out(1)
-    scene.workers.living["here/1/aa"] = False
-    assert await scene.watchdog.wait_out(1)

@@ -1,6 +1,7 @@
 """The loop, on a real ledger and in time that leaps: what is committed when, and how a claim ends."""
 
 import asyncio
+import itertools
 import random
 
 import pytest
@@ -463,7 +464,7 @@ async def test_a_delay_between_two_items_of_a_host_is_kept_along_a_chain_of_link
         await rig.work()
         times = [at for _, at in rig.site.started]
         assert len(times) == 7
-        gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert min(gaps) >= delay * 0.999
 
 
