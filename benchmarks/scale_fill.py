@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from holdfast.bootstrap import open_home
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
-from holdfast.domain.item import Done, Found, Handled, Item, Record, Rejudged
+from holdfast.domain.item import Done, Failed, Found, Handled, Item, Record, Rejudged
 from holdfast.domain.job import NewJob, Pace
 from holdfast.domain.states import Action
 from holdfast.domain.url import fingerprint, origin
@@ -47,10 +47,10 @@ def address(start_url: str, n: int) -> str:
     return f"{origin(start_url)}/{words[0]}/{words[1]}-{mixed % 997}/{n:08d}-{mixed:08x}.html"
 
 
-def finding(start_url: str, n: int, parent: int | None, skip: str | None) -> Found:
+def finding(start_url: str, n: int, parent: int | None) -> Found:
     """The n-th synthetic URL as a finding, deeper than any real page."""
     url = address(start_url, n)
-    return Found(url, fingerprint(url), origin(url), DEPTH, parent_id=parent, skip=skip)
+    return Found(url, fingerprint(url), origin(url), DEPTH, parent_id=parent)
 
 
 async def put(
@@ -71,8 +71,8 @@ async def timed(
     for at in range(0, COMMITS * 10, 10):
         handled = []
         for item in items[at : at + 10]:
-            old = [finding(start_url, chance.randrange(known), item.id, "fill") for _ in range(40)]
-            fresh = [finding(start_url, new + k, item.id, "fill") for k in range(10)]
+            old = [finding(start_url, chance.randrange(known), item.id) for _ in range(40)]
+            fresh = [finding(start_url, new + k, item.id) for k in range(10)]
             new += 10
             record = Record(
                 "page", {"size": 15_000, "status": 200, "title": "A page " * 8, "sha256": "0" * 64}
@@ -84,12 +84,22 @@ async def timed(
     return lease, took
 
 
-def slices(start_url: str, seed: Item, known: int, queued: int) -> Iterator[tuple[Handled, ...]]:
-    """All findings, a slice at a time: the first ones queued, the others known and skipped."""
+def slices(start_url: str, seed: Item, known: int) -> Iterator[tuple[Handled, ...]]:
+    """All findings, a slice at a time."""
     for at in range(0, known, SLICE):
-        numbers = range(at, min(known, at + SLICE))
-        found = tuple(finding(start_url, n, seed.id, None if n < queued else "fill") for n in numbers)
+        found = tuple(finding(start_url, n, seed.id) for n in range(at, min(known, at + SLICE)))
         yield (Handled(seed, Rejudged(found)),)
+
+
+async def settle(ledger: Ledger, lease: Lease, seed: Item) -> Lease:
+    """Take what the last slice brought, and be done with it."""
+    items = await ledger.take(lease, seed.host_id, limit=SLICE, taken=[seed.id])
+    return await put(ledger, lease, tuple(Handled(item, Failed("fill")) for item in items))
+
+
+def size_of(home_path: Path) -> int:
+    """Bytes of the ledger on disk, what is in its WAL included."""
+    return sum(file.stat().st_size for file in home_path.glob("holdfast.db*"))
 
 
 async def fill(home_path: Path, start_url: str, known: int, queued: int) -> dict[str, object]:
@@ -104,10 +114,12 @@ async def fill(home_path: Path, start_url: str, known: int, queued: int) -> dict
         ledger, lease = tools.ledger, claim.lease
         (seed,) = await ledger.take(lease, 1, limit=1, taken=[])
         began = time.perf_counter()
-        for handled in slices(start_url, seed, known, queued):
+        for at, handled in enumerate(slices(start_url, seed, known)):
             lease = await put(ledger, lease, handled)
+            if (at + 1) * SLICE <= known - queued:
+                lease = await settle(ledger, lease, seed)
         fill_s = time.perf_counter() - began
-        size = sum(file.stat().st_size for file in home_path.glob("holdfast.db*"))
+        size = size_of(home_path)
         items = await ledger.take(lease, seed.host_id, limit=COMMITS * 10 + 1, taken=[seed.id])
         lease, took = await timed(ledger, lease, start_url, known, items)
         await put(ledger, lease, (), Ending(Action.RELEASE, "benchmark"))

@@ -14,16 +14,16 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.lease import LeaseTimes
 
 T = TypeVar("T")
-MIB = 1024 * 1024
+MB = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
     """What may be used of the disk, and how."""
 
-    min_free_bytes: int = 500 * MIB
-    segment_bytes: int = 256 * MIB
-    unsynced_bytes: int = 64 * MIB
+    min_free_bytes: int = 500 * MB
+    segment_bytes: int = 256 * MB
+    unsynced_bytes: int = 64 * MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FetchSettings:
 
     connect_s: float = 10.0
     total_s: float = 120.0
-    body_bytes: int = 32 * MIB
+    body_bytes: int = 32 * MB
     max_tries: int = 4
     retry_base_s: float = 2.0
     retry_cap_s: float = 300.0
@@ -108,7 +108,7 @@ def _megabytes(text: str) -> int:
     value = float(text)
     if not 0 <= value < float("inf"):
         raise ValueError(text)
-    return int(value * MIB)
+    return int(value * MB)
 
 
 _TAKES: Mapping[Callable[[str], object], str] = {

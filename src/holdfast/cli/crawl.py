@@ -124,7 +124,7 @@ _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be giv
 @click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
 @common
 def crawl(urls: tuple[str, ...], **options: Unpack[Options]) -> int:
-    r"""Crawl a site, here, until it is done.
+    """Crawl a site, here, until it is done.
 
     The same command again resumes: a job is known by its --name, else by its start URLs. Other limits are
     applied to it. Ctrl-C pauses; a second one stops at once, and loses nothing that was committed.
@@ -132,7 +132,7 @@ def crawl(urls: tuple[str, ...], **options: Unpack[Options]) -> int:
     \b
     Exit codes: 0 completed, 1 failed, 2 wrong usage or state, 3 paused or shut down,
                 4 time limit reached, 5 cancelled
-    """
+    """  # noqa: D301 - click wants a real backspace there
     from holdfast.cli.foreground import Ask
 
     new = asked_for(urls, options)

@@ -88,7 +88,7 @@ def ended(job: Job, more: list[str], tallies: list[Tally]) -> list[str]:  # noqa
             ]
         case Status.CANCELLED:
             again = command("restart", job.short_id, *more)
-            return [f"cancelled: {counted(job)} kept. Start it from nothing with: {again}"]
+            return [f"cancelled, with what it has kept: {counted(job)}. Start it from nothing with: {again}"]
         case Status.PENDING:
             return [f"stopped at checkpoint {job.commit_no}: {counted(job)}.", resume]
         case Status.IN_PROGRESS:

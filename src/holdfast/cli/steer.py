@@ -49,7 +49,7 @@ def cancel(job: str | None) -> int:
         stopped = await home.tools.jobs.cancel(found.id, now=home.tools.clock.wall())
         if holder is not None:
             await _gone(home, holder.worker_id)
-        say(f"job {stopped.short_id} is cancelled: {counted(stopped)} kept.")
+        say(f"job {stopped.short_id} is cancelled, with what it has kept: {counted(stopped)}.")
         return 0
 
     return in_home(work)

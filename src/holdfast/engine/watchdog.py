@@ -64,8 +64,3 @@ class Watchdog:
             log.warning(
                 "took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status
             )
-
-    async def wait_out(self, job_id: int) -> bool:
-        """One look at one job for a person who waits for it: True once nobody holds it."""
-        await self.sweep()
-        return all(heartbeat.job_id != job_id for heartbeat in await self._ledger.heartbeats())

@@ -6,6 +6,7 @@ A pid would mean nothing in a container, and is used again; a lock is neither gu
 import fcntl
 import os
 import platform
+import uuid
 from pathlib import Path
 
 
@@ -31,18 +32,24 @@ class LockedWorkers:
     def __init__(self, home: Path) -> None:
         self._folder = home / "workers"
         self._machine = platform.node() or "localhost"
+        self._boot = _boot()
 
     def name(self, token: str) -> str:
-        """A worker id that tells people which process it is; the machine part decides who may judge it."""
-        return f"{self._machine}/{os.getpid()}/{token}"
+        """A worker id that tells people which process it is, and where its lock can be judged."""
+        return f"{self._machine}/{os.getpid()}/{self._boot}.{token}"
 
     def enter(self, worker_id: str) -> LockPresence:
         """Lock this worker's file."""
         return LockPresence(self._path(worker_id), worker_id)
 
     def lives(self, worker_id: str) -> bool | None:
-        """Whether the lock is held; None for a worker of another machine."""
-        if worker_id.split("/", 1)[0] != self._machine:
+        """Whether the lock is held; None for a worker of another machine.
+
+        The same machine has the same name, or runs the same kernel under another one (a container that came back).
+        """
+        machine, _, rest = worker_id.partition("/")
+        boot = rest.rpartition("/")[2].partition(".")[0]
+        if machine != self._machine and boot != self._boot:
             return None
         try:
             fd = os.open(self._path(worker_id), os.O_RDWR | os.O_CLOEXEC)
@@ -61,3 +68,11 @@ class LockedWorkers:
 
     def _path(self, worker_id: str) -> Path:
         return self._folder / (worker_id.replace("/", "-") + ".lock")
+
+
+def _boot() -> str:
+    """What this kernel's run is called; the same in all containers on it."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+    except OSError:
+        return uuid.uuid4().hex[:8]
