@@ -64,8 +64,9 @@ UPDATE chunks
                coalesce(sum(count) FILTER (WHERE status = 'skipped'), 0),
                coalesce(sum(count) FILTER (WHERE status = 'redirected'), 0)
           FROM tallies WHERE chunk_id = :chunk_id),
-       bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r JOIN items AS i ON i.id = r.item_id
-                 WHERE i.job_id = :job_id AND i.run = :run AND i.chunk_id = :chunk_id),
-       external = (SELECT coalesce(sum(r.data ->> 'unkept'), 0) FROM records AS r JOIN items AS i ON i.id = r.item_id
+       bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r CROSS JOIN items AS i ON i.id = r.item_id
+                 WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id),
+       external = (SELECT coalesce(sum(r.data ->> 'unkept'), 0)
+                     FROM records AS r CROSS JOIN items AS i ON i.id = r.item_id
                     WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id)
  WHERE id = :chunk_id;
