@@ -15,6 +15,7 @@ from holdfast.domain.job import Job
 from holdfast.domain.lease import Lease
 from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
 from holdfast.engine.pulse import Pulse
+from holdfast.engine.steady import SteadyTime
 from holdfast.engine.tools import Tools
 from holdfast.ports.pipeline import Handler, HostPace
 
@@ -33,6 +34,10 @@ class Crew(Protocol):
     @property
     def lease(self) -> Lease:
         """The claim as it stands now."""
+
+    @property
+    def steady(self) -> SteadyTime:
+        """The time by which due times are stored and compared."""
 
     @property
     def over(self) -> bool:
@@ -71,7 +76,7 @@ class Feeder:
         await self._begin()
         while not self._crew.over:
             self._meet_strangers()
-            if self._due_at is not None and self._due_at <= self._tools.clock.wall():
+            if self._due_at is not None and self._due_at <= self._crew.steady.now():
                 await self._fill_due()
             elif (lane := self._frontier.thirsty()) is not None:
                 await self._fill_lane(lane)
@@ -83,7 +88,7 @@ class Feeder:
         for entry in handled:
             if isinstance(entry.outcome, RetryAt):
                 self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
         self._frontier.welcome(committed.hosts, now=now, wall=wall)
         self.pulse.ring()
 
@@ -114,7 +119,7 @@ class Feeder:
         self._call()
 
     async def _fill_due(self) -> None:
-        wall = self._tools.clock.wall()
+        wall = self._crew.steady.now()
         held = self._frontier.held()
         due = await self._tools.ledger.take_due(
             self._crew.lease, now=wall, latest=wall + DUE_CAP_S, limit=MAX_DUE, taken=held
@@ -128,7 +133,7 @@ class Feeder:
 
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
-        wall = self._tools.clock.wall()
+        wall = self._crew.steady.now()
         due = await self._tools.ledger.next_due(self._crew.lease, now=since)
         return due if due is None or due <= wall + DUE_CAP_S else wall
 
@@ -152,7 +157,7 @@ class Feeder:
         return False
 
     async def _more_hosts(self) -> bool:
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
         hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=0, limit=2 * MAX_HOSTS)
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
         self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
@@ -181,7 +186,7 @@ class Feeder:
 
     async def _rest(self) -> None:
         """Until something changes, the next host may be asked, or an item is due."""
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
         # Seen from the last call: a host whose time has come since then was not tried yet. One that was, and still
         # has items, is kept back by something else than time.
         wake = self._frontier.wake_at(self._called_at)

@@ -6,6 +6,7 @@ frontier, the committer writes. Any of them may say how the claim ends; then wha
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any
 
 from holdfast.domain.checkpoint import CheckpointReason
@@ -21,6 +22,7 @@ from holdfast.engine.feeder import Feeder
 from holdfast.engine.frontier import DUE_CAP_S, Frontier
 from holdfast.engine.pulse import Gate, Pulse
 from holdfast.engine.rejudge import rejudge
+from holdfast.engine.steady import SteadyTime
 from holdfast.engine.tools import Tools
 from holdfast.ports.faults import FaultPoint, reached
 from holdfast.ports.pipeline import Handler
@@ -62,6 +64,7 @@ class Worker:
         self._due = Pulse()
         self._commit_turn = asyncio.Lock()
         self._ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._steady = SteadyTime(tools.clock, claim.job.last_checkpoint_at or 0.0)
         self._feeder = Feeder(tools, claim.job, handler, self._frontier, self)
 
     def end(self, action: Action, reason: str | None = None) -> None:
@@ -161,6 +164,8 @@ class Worker:
             if isinstance(outcome, RetryAt) and outcome.host_due_at is not None:
                 wait = min(outcome.host_due_at - self._tools.clock.wall(), DUE_CAP_S)
                 self._frontier.hold_host(item.host_id, self._tools.clock.monotonic() + wait)
+            if isinstance(outcome, RetryAt):
+                outcome = replace(outcome, due_at=self._steady.from_wall(outcome.due_at))
             self._touched.add(item.host_id)
             self._batch.add(Handled(item, outcome))
             if len(self._batch) >= self._checkpoint_items or len(self._in_hand) == len(self._batch):
@@ -218,7 +223,7 @@ class Worker:
     ) -> Committed:
         if self._tools.segments.free_bytes() < self._tools.min_free_bytes:
             self.end(Action.PAUSE, "disk")
-        now, wall = self._tools.clock.monotonic(), self._tools.clock.wall()
+        now, wall = self._tools.clock.monotonic(), self._steady.now()
         touched, self._touched = self._touched, set()
         self._cautious_left = max(0, self._cautious_left - min(len(self._batch), self._checkpoint_items))
         cursor = self._handler.cursor
@@ -253,6 +258,11 @@ class Worker:
     def lease(self) -> Lease:
         """The claim as it stands after the last commit."""
         return self._batch.lease
+
+    @property
+    def steady(self) -> SteadyTime:
+        """The time by which due times are stored and compared."""
+        return self._steady
 
     @property
     def over(self) -> bool:
