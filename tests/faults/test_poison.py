@@ -48,19 +48,3 @@ def test_a_start_page_that_kills_its_worker(holdfast, server):
     assert deaths >= 2
     assert ended.code == 1, ended
     assert (ended.json["status"], ended.json["pages"]) == ("failed", 0)
-
-
-@pytest.mark.xfail(
-    reason="a kill from outside counts as the page's: two in a row at the same page, and it is given up as poison",
-    strict=True,
-)
-def test_kills_from_outside_are_no_fault_of_the_page(holdfast, server):
-    # given a crawl that is killed again and again with its first request in flight
-    holdfast.crawl_and_die(server.start, fault=Fault(at=FaultPoint.AFTER_COMMIT, nth=5))
-    for _ in range(5):
-        holdfast.crawl_and_die(server.start, fault=Fault(at=FaultPoint.HANDLING, nth=1))
-
-    # then no page is blamed for that
-    assert holdfast.crawl(server.start).ended().code == 0
-    assert holdfast.read("SELECT url FROM items WHERE reason = 'poison'") == []
-    assert_promise(holdfast, server)
