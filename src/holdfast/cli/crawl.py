@@ -12,7 +12,7 @@ from holdfast.cli.outcome import counted
 from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, SECONDS, SIZE, common
 from holdfast.cli.words import clean, plural
 from holdfast.domain.checkpoint import CheckpointPolicy
-from holdfast.domain.errors import UsageError
+from holdfast.domain.errors import JobHeld, UsageError
 from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
 
@@ -215,9 +215,9 @@ async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int
         _keeps(started.job, new, shown)
         try:
             return await run_here(home, started.job, shown, ask)
-        except UsageError:
+        except JobHeld:
             # Two processes, one command: the other one claimed it first.
-            if not options["wait"] or await home.tools.jobs.holder(started.job.id) is None:
+            if not options["wait"]:
                 raise
 
 

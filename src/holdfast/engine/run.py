@@ -9,13 +9,14 @@ from typing import Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
-from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFull, UsageError
+from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFull
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch
 from holdfast.engine.keeper import Keeper
 from holdfast.engine.repair import repair
+from holdfast.engine.start import held
 from holdfast.engine.tools import Tools
 from holdfast.engine.worker import Worker
 from holdfast.ports.faults import FaultPoint, reached
@@ -34,13 +35,14 @@ class Stop(Protocol):
 async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
     """Work on a pending job until it ends, and give it as it then stands.
 
-    Raises LeaseLost if somebody else took over, StorageFull and StorageFailed; the last commit stands in each case.
+    Raises JobHeld if somebody else was first, LeaseLost if somebody took over, StorageFull and StorageFailed; the last
+    commit stands in each case.
     """
     presence = tools.workers.enter(worker_id)
     try:
         claim = await tools.ledger.claim(job.id, worker_id, now=tools.clock.wall())
         if claim is None:
-            raise UsageError("another process took the job a moment ago; `holdfast watch` shows it")
+            raise held(job, await tools.jobs.holder(job.id))
         reached(FaultPoint.AFTER_CLAIM, claim)
         await _hold(tools, claim, stop)
         return await tools.ledger.job(job.id)

@@ -133,10 +133,7 @@ async def free(
                 holder, why="its worker died", stalled=False, rules=None, now=tools.clock.wall()
             )
         elif not wait:
-            raise JobHeld(
-                f"job {job.short_id} is being worked on by {_named(holder)}. "
-                f"See it with `holdfast watch {job.short_id}`, or wait for it with --wait."
-            )
+            raise held(job, holder)
         else:
             if not told:
                 on_wait(holder)
@@ -144,6 +141,18 @@ async def free(
             await watchdog.sweep()
             await asyncio.sleep(tools.times.poll_s)
     return await tools.ledger.job(job.id)
+
+
+def held(job: Job, holder: Heartbeat | None) -> JobHeld:
+    """The refusal of a job that somebody else works on; nobody where that one is done by now."""
+    if holder is None:
+        return JobHeld(
+            f"another process took job {job.short_id} a moment ago; see it with `holdfast show {job.short_id}`"
+        )
+    return JobHeld(
+        f"job {job.short_id} is being worked on by {_named(holder)}. "
+        f"See it with `holdfast watch {job.short_id}`, or wait for it with --wait."
+    )
 
 
 def _named(holder: Heartbeat) -> str:
