@@ -3,7 +3,7 @@
 docs/reference/urls.md states the canonical form. What the rest relies on: it is ASCII, `canonical` maps it to
 itself, and two links that it makes equal lead to the same resource on every server that keeps to RFC 3986.
 
-Parsing is Ada's. A link costs one call of it (or none, for a plain root-relative path); what Ada doesn't
+Parsing is Ada's. A link costs one call of it (or none, if it is plain); what Ada doesn't
 normalise is only looked for with a few substring tests, and repaired on a slow path that few links need.
 """
 
@@ -60,9 +60,8 @@ def join(base: str, href: str) -> str | None:
     `base` has to be absolute and serialised (a canonical URL, or what this returned). The result may be
     longer than MAX_URL_BYTES: who follows links has to look.
     """
-    if _PLAIN_PATH.fullmatch(href) and base.startswith(_WEB):
-        url = origin(base) + href
-    else:
+    url = _plainly(base, href)
+    if url is None:
         if len(href) > MAX_HREF_CHARS:
             return None
         try:
@@ -81,6 +80,21 @@ def join(base: str, href: str) -> str | None:
     ):
         return _repaired(url)
     return url if url.startswith(_WEB) else None
+
+
+def _plainly(base: str, href: str) -> str | None:
+    """The join of links that need no parser: plain paths, and plain URLs of the same origin."""
+    if not base.startswith(_WEB):
+        return None
+    if _PLAIN_NAMES.fullmatch(href):
+        path = base.partition("?")[0]
+        return path[: path.rfind("/") + 1] + href
+    if _PLAIN_PATH.fullmatch(href):
+        return origin(base) + href
+    own = origin(base)
+    if href.startswith(own) and _PLAIN_PATH.fullmatch(href, len(own)):
+        return href
+    return None
 
 
 def fingerprint(url: str) -> bytes:
@@ -111,7 +125,8 @@ def is_address(host: str) -> bool:
 
 
 _WEB = ("http://", "https://")
-# A root-relative path in which nothing can need work: no empty, dot-led or escaped segment, no query.
+# Paths, from the directory or the root, in which nothing can need work: no empty, dot-led or escaped segment, no query.
+_PLAIN_NAMES = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

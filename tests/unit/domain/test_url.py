@@ -175,11 +175,21 @@ def test_the_canonical_form_is_a_fixed_point_of_ascii_and_of_ada(href, base):
     assert parts["username"] == parts["password"] == parts["hash"] == ""
 
 
-@given(PATHS)
-def test_the_short_way_for_plain_paths_agrees_with_ada(path):
-    href = "/" + path
-    joined = ada_url.join_url("https://example.com/d/p", href)
-    assert join("https://example.com/d/p", href) == canonical(joined)
+@given(PATHS, st.sampled_from(["", "/", "https://example.com/", "https://example.com"]))
+@example("a/b.html", "")
+@example("a/b.html", "https://example.com/")
+@example("evil.com/x", "https://example.com")
+@example("b", "/")
+@pytest.mark.parametrize(
+    "base", ["https://example.com/d/p", "https://example.com/d/e/?q=/x/y", "https://example.com/"]
+)
+def test_the_short_way_for_plain_links_agrees_with_ada(base, path, start):
+    href = start + path
+    try:
+        expected = canonical(ada_url.join_url(base, href))
+    except ValueError:
+        expected = None
+    assert join(base, href) == expected
 
 
 @given(st.text(max_size=40) | HOSTILE)

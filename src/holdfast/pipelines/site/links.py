@@ -17,7 +17,6 @@ MAX_REMEMBERED = 200_000
 
 _NEVER = 1 << 30
 _ABSOLUTE = ("http://", "https://")
-_PLAIN_STARTS = frozenset("._-~")
 
 
 def found(url: str, depth: int, parent_id: int | None, reason: SkipReason | None) -> Found:
@@ -72,12 +71,12 @@ class Links:
 
     def resolve(self, base: str, hrefs: Iterable[str]) -> list[Link]:
         """The distinct http(s) links among the hrefs of a page, in order. `base` is canonical."""
-        whole, near = self._tables_for(base)
+        table = self._table_for(base)
         seen: dict[Link, None] = {}
         for href in hrefs:
-            link = whole.get(href) or near.get(href)
+            link = table.get(href)
             if link is None:
-                link = self._look_up(base, href, whole, near)
+                link = self._look_up(base, href, table)
             seen[link] = None
         seen.pop(_NOWHERE, None)
         return list(seen)
@@ -129,32 +128,25 @@ class Links:
         self._tables: dict[str, dict[str, Link]] = {}
         self._spellings = 0
 
-    def _tables_for(self, base: str) -> tuple[dict[str, Link], dict[str, Link]]:
-        """What is known of hrefs on pages of that origin, and of relative ones on pages of that directory."""
+    def _table_for(self, base: str) -> dict[str, Link]:
+        """What is known of root-relative and absolute hrefs on pages of that origin."""
         if self._spellings > MAX_REMEMBERED:
             self._tables = {}
             self._spellings = 0
-        path = base.partition("?")[0]
-        tables = []
-        for key in (origin(base), path[: path.rfind("/") + 1]):
-            table = self._tables.get(key)
-            if table is None:
-                table = self._tables[key] = {}
-                self._spellings += 1
-            tables.append(table)
-        return tables[0], tables[1]
+        key = origin(base)
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = {}
+            self._spellings += 1
+        return table
 
-    def _look_up(self, base: str, href: str, whole: dict[str, Link], near: dict[str, Link]) -> Link:
+    def _look_up(self, base: str, href: str, table: dict[str, Link]) -> Link:
         url = join(base, href)
         link = _NOWHERE if url is None else self._known(url)
         if href[:1] == "/" or href.startswith(_ABSOLUTE):
-            table = whole
-        elif _stays_in_directory(href):
-            table = near
-        else:
-            return link
-        table[href] = link
-        self._spellings += 1
+            # These mean the same on every page of the origin. Others are joined each time: plain ones cost little.
+            table[href] = link
+            self._spellings += 1
         return link
 
     def _known(self, url: str) -> Link:
@@ -166,15 +158,3 @@ class Links:
             self._old, self._young = self._young, {}
         self._young[url] = link
         return link
-
-
-def _stays_in_directory(href: str) -> bool:
-    """Whether a relative href means the same on every page of a directory.
-
-    `?q` and `#x` don't, nor does `http:x`, nor what becomes one of these when control characters are dropped.
-    """
-    return (
-        href.isprintable()
-        and (href[:1].isalnum() or href[:1] in _PLAIN_STARTS)
-        and not (":" in href and href[:4].lower() == "http")
-    )
