@@ -154,7 +154,9 @@ class Model:
         return len(torn)
 
     def bound(self, max_depth: int | None) -> None:
-        """Another depth limit."""
+        """Another depth limit. The same one again moves nothing: what was torn since stays pending, however deep."""
+        if max_depth == self.max_depth:
+            return
         self.max_depth = max_depth
         for page in self.pages.values():
             too_deep = max_depth is not None and page.depth > max_depth

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.contract.stores import OPENERS, Home, Working
@@ -24,7 +24,7 @@ from holdfast.domain.commit import Appended, Ending, Location, Stored
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.item import Done, Failed, Handled, Item, Redirected, Rejudged, RetryAt, Skipped
 from holdfast.domain.job import Limits
-from holdfast.domain.lease import Heartbeat
+from holdfast.domain.lease import Heartbeat  # noqa: TC001 - mypy reads it, and so does a reader
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
 from holdfast.stores.sqlite import slices
@@ -434,11 +434,12 @@ def machine(kind: str) -> type[RuleBasedStateMachine]:
     return type(f"Ledger_{kind}", (Ledger,), {"kind": kind})
 
 
-EXAMPLES = int(os.environ.get("HOLDFAST_STATEFUL_EXAMPLES", "40"))
+NORMAL = 40
+EXAMPLES = int(os.environ.get("HOLDFAST_STATEFUL_EXAMPLES", NORMAL))
 
 
 @pytest.mark.parametrize("kind", sorted(OPENERS))
-@pytest.mark.timeout(0 if EXAMPLES > 40 else 180)
+@pytest.mark.timeout(0 if EXAMPLES > NORMAL else 180)
 def test_a_store_does_what_the_model_says(kind):
     case = machine(kind).TestCase
     case.settings = settings(
@@ -446,6 +447,8 @@ def test_a_store_does_what_the_model_says(kind):
         stateful_step_count=50,
         deadline=None,
         suppress_health_check=list(HealthCheck),
+        # A story made short takes minutes; whoever has the time sets the variable.
+        phases=[phase for phase in Phase if EXAMPLES > NORMAL or phase is not Phase.shrink],
         print_blob=False,
     )
     case("runTest").runTest()
