@@ -17,7 +17,7 @@ from holdfast.stores.sqlite.statements import migrations
 FILE_NAME = "holdfast.db"
 APPLICATION_ID = 0x484F4C44  # "HOLD": `file` and our own check tell the ledger from a stranger's database
 BUSY_MS = 30_000
-CACHE_KIB = 64 * 1024
+CACHE_KIB = 128 * 1024
 WAL_PAGES = 8_000
 """Pages in the WAL before it is folded back: large, so that a page that many commits change is written once."""
 
