@@ -19,9 +19,11 @@ from holdfast.domain.states import Action, Status
 RULES = Recovery(max_retries=3, max_stalls=2)
 
 
-async def recover(store, job, *, rules=RULES, stalled=False, why="its worker died"):
+async def recover(store, job, *, rules=RULES, stalled=False, why="its worker died", silent=False):
     heartbeat = await store.jobs.holder(job.id)
-    return await store.ledger.recover(heartbeat, why=why, stalled=stalled, rules=rules, now=NOON)
+    return await store.ledger.recover(
+        heartbeat, why=why, stalled=stalled, rules=rules, now=NOON, silent=silent
+    )
 
 
 async def everything(store, job_id):
@@ -347,6 +349,18 @@ async def test_deaths_on_a_named_item_are_counted(store):
         assert await recover(store, job) is Status.PENDING
     claim = await store.claim(job)
     assert (claim.marked.url, claim.marked_deaths) == (found("a").url, 2)
+
+
+async def test_kills_without_a_trace_are_counted_apart(store):
+    job = await store.submit("a", "b")
+    await store.claim(job)
+    await recover(store, job)
+    for _ in range(2):
+        work = await store.working()
+        await store.ledger.mark(work.lease, (await work.item("a")).id)
+        await recover(store, job, rules=None, silent=True)
+    claim = await store.claim(job)
+    assert (claim.marked.url, claim.marked_deaths, claim.marked_silent) == (found("a").url, 0, 2)
 
 
 async def test_naming_another_item_starts_the_deaths_again(store):

@@ -8,6 +8,8 @@ import pytest
 from tests.kit.process import PER_KILL, Holdfast, assert_promise, until
 from tests.kit.server import generated, serving
 
+from holdfast.domain.recovery import DEADLY_SILENT
+
 pytestmark = pytest.mark.failure
 
 CRAWLS = 3
@@ -15,9 +17,11 @@ KILLS = max(CRAWLS, int(os.environ.get("FAULTS_KILLS", "27"))) // CRAWLS
 SEED = int(os.environ.get("FAULTS_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
 MOST_PAGES = 25
 MOST_SECONDS = 0.6
-CAUTIOUS = PER_KILL + 1
-"""After a death without progress so many pages are handled one by one. Two deaths at the same one of them would give
-that page up (see test_poison), so the next kill waits for the end of that."""
+PATIENT = DEADLY_SILENT - 2
+"""So many kills in a row may come before any progress; more could give a page up (see test_poison), so the next kill
+waits for some."""
+MOST_AT_A_KILL = 200
+"""More pages than a claim can be served before it is killed, at the server's pace."""
 
 
 def kill_sometime(rng, holdfast, server, command, *, careful):
@@ -27,7 +31,7 @@ def kill_sometime(rng, holdfast, server, command, *, careful):
     if not careful and rng.random() < 0.4:
         time.sleep(rng.uniform(0.0, MOST_SECONDS))
     else:
-        goal = served + rng.randrange(1, MOST_PAGES) + careful * CAUTIOUS
+        goal = served + rng.randrange(1, MOST_PAGES) + careful * PER_KILL
         until(lambda: server.served >= goal, f"{goal} requests", running=running)
         time.sleep(rng.uniform(0.0, 0.02))
     assert running.alive, running.ended()
@@ -41,15 +45,16 @@ def test_kills_at_random_times_lose_nothing(tmp_path, crawl):
     print(f"FAULTS_SEED={SEED} FAULTS_KILLS={KILLS * CRAWLS} repeats this")
     rng = random.Random(SEED * CRAWLS + crawl)
     # given a crawl that can't end before its last kill
-    site = generated((KILLS + 2) * (MOST_PAGES + CAUTIOUS), seed=SEED)
+    site = generated((KILLS + 1) * MOST_AT_A_KILL, seed=SEED)
     with serving(site, tmp_path / "access.log") as server, Holdfast(tmp_path / "home") as holdfast:
         command = (server.start, "--durability", "power" if crawl == 1 else "process")
-        server.delay_s = 0.015
+        server.delay_s = 0.05
 
         # kill at any time after its start, or after any number of pages
-        progress = True
+        fruitless = 0
         for _ in range(KILLS):
-            progress = kill_sometime(rng, holdfast, server, command, careful=not progress)
+            progress = kill_sometime(rng, holdfast, server, command, careful=fruitless >= PATIENT)
+            fruitless = 0 if progress else fruitless + 1
             assert server.fetched_again() <= holdfast.kills * PER_KILL
 
         # then the same command once more ends

@@ -83,7 +83,7 @@ def job(status: Status = Status.PENDING, **changes: Any) -> Job:
 def claim_of(stored: Job) -> Claim:
     """A claim on that job that no ledger knows of."""
     lease = Lease(stored.id, 1, stored.run, epoch=1, seq=0, worker_id="here/1/aa")
-    return Claim(lease, stored, {}, 0, None, 0, recovered=False)
+    return Claim(lease, stored, {}, 0, None, 0, 0, recovered=False)
 
 
 def exchange(url: str, body: bytes = b"hello") -> Exchange:

@@ -32,6 +32,7 @@ class FakeWorkers:
     """Lives as the test says: True, False, or None for another machine's."""
 
     living: dict[str, bool | None] = field(default_factory=dict)
+    crashes: dict[str, str] = field(default_factory=dict)
 
     def enter(self, worker_id: str) -> LockPresence:
         """No test of these needs a real lock."""
@@ -40,6 +41,10 @@ class FakeWorkers:
     def lives(self, worker_id: str) -> bool | None:
         """As told; a worker nobody spoke of lives."""
         return self.living.get(worker_id, True)
+
+    def crash(self, worker_id: str) -> str | None:
+        """As told; others die without a word."""
+        return self.crashes.get(worker_id)
 
 
 @dataclass
@@ -50,6 +55,7 @@ class Taken:
     why: str
     stalled: bool
     rules: Recovery | None
+    silent: bool = False
 
 
 @dataclass
@@ -76,11 +82,18 @@ class FakeHeartbeats:
         return list(self.beats.values())
 
     async def recover(
-        self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+        self,
+        heartbeat: Heartbeat,
+        *,
+        why: str,
+        stalled: bool,
+        rules: Recovery | None,
+        now: float,
+        silent: bool = False,
     ) -> Status | None:
         """Takes it back, and remembers why."""
         assert now > 0
-        self.taken.append(Taken(heartbeat, why, stalled, rules))
+        self.taken.append(Taken(heartbeat, why, stalled, rules, silent))
         del self.beats[heartbeat.chunk_id]
         return Status.PENDING
 

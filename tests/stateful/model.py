@@ -56,11 +56,18 @@ class Model:
     pages: dict[str, Page] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     segments: dict[str, int] = field(default_factory=dict)
-    recoveries: int = 0
+    fruitless: int = 0
+    """Claims in a row that died without any progress."""
+    progressed: bool = False
+    """The claim that holds the chunk has committed something."""
     stalls: int = 0
     recovered: bool = False
     marked: str | None = None
     deaths: int = 0
+
+    def claim(self) -> None:
+        """Somebody works on it."""
+        self.status, self.desired, self.recovered, self.progressed = "in_progress", None, False, False
 
     # -- what was found
 
@@ -114,8 +121,8 @@ class Model:
 
     def progress(self) -> None:
         """Something was handled and committed."""
-        self.recoveries = self.stalls = self.deaths = 0
-        self.marked = None
+        self.fruitless = self.stalls = self.deaths = 0
+        self.marked, self.progressed = None, True
 
     def take_back(self, *, stalled: bool, person: bool) -> str:
         """The claim's worker is gone; the status that follows."""
@@ -123,12 +130,12 @@ class Model:
         if self.marked is not None:
             self.deaths += 1
         if person:
-            self.recoveries = self.stalls = 0
+            self.fruitless = self.stalls = 0
             failed = False
         else:
-            self.recoveries += 1
+            self.fruitless += int(not self.progressed)
             self.stalls += int(stalled)
-            failed = self.recoveries > MAX_RECOVERIES or (stalled and self.stalls >= MAX_STALLS)
+            failed = self.fruitless > MAX_RECOVERIES or (stalled and self.stalls >= MAX_STALLS)
         self.status = "failed" if failed else "paused" if self.desired else "pending"
         self.desired = None
         return self.status
@@ -136,7 +143,7 @@ class Model:
     def resume(self) -> None:
         """A person wants it to go on: every count starts anew."""
         self.status = "pending"
-        self.recoveries = self.stalls = 0
+        self.fruitless = self.stalls = 0
 
     def tear(self, segment: str, good: int) -> int:
         """Bytes are gone: what needs them is pending again, and nothing else changes."""

@@ -122,7 +122,7 @@ class Ledger(RuleBasedStateMachine):
         self.epoch = claim.lease.epoch
         self.drop()
         self.current = Working(self.store, claim.lease)
-        self.model.status, self.model.desired, self.model.recovered = "in_progress", None, False
+        self.model.claim()
         self.sightings += self.run(self.store.ledger.heartbeats())
         assert self.sightings[-1].epoch == self.epoch
 

@@ -33,7 +33,9 @@ class Claim:
     marked: Item | None
     """The item that the last, dead claim had named."""
     marked_deaths: int
-    """How many claims in a row died while it was named."""
+    """How many claims in a row crashed, or hung, while it was named."""
+    marked_silent: int
+    """How many were ended without a trace: by a kill from outside, which is seldom the item's fault."""
     recovered: bool
     """The claim before this one ended without a release."""
 

@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+DEADLY = 2
+"""So many crashes in a row while it is handled, and an item is poison."""
+DEADLY_SILENT = 6
+"""So many kills without a trace do the same: the kernel's, for want of memory, are among them."""
+
 EXCEEDED = "crashed and exceeded max retries"
 STALE = "stale: no progress for too long"
 
@@ -22,7 +27,11 @@ class Suspicion:
     """The one that ended included."""
     stalls_since_progress: int
     marked_deaths: int | None
-    """Earlier deaths of the item that was named when it ended; None if none was."""
+    """Earlier crashes of the item that was named when it ended; None if none was."""
+    marked_silent: int
+    """Earlier ends without a trace while it was named."""
+    silent: bool
+    """This one left no trace either: killed from outside, as far as anybody can tell."""
     cautious_left: int
     batch: int
     """How many items may have been in the worker's hands."""
@@ -37,6 +46,7 @@ class Verdict:
     stalls_since_progress: int
     cautious_left: int
     marked_deaths: int
+    marked_silent: int
 
 
 def judge_recovery(suspicion: Suspicion, rules: Recovery | None, *, stalled: bool) -> Verdict:
@@ -52,11 +62,13 @@ def judge_recovery(suspicion: Suspicion, rules: Recovery | None, *, stalled: boo
             failed = STALE
         elif suspicion.claims_since_progress > rules.max_retries:
             failed = EXCEEDED
+    marked = suspicion.marked_deaths is not None
     without_progress = suspicion.claims_since_progress > 0
     return Verdict(
         failed=failed,
         claims_since_progress=0 if rules is None else suspicion.claims_since_progress,
         stalls_since_progress=0 if rules is None else stalls,
         cautious_left=suspicion.batch if without_progress else suspicion.cautious_left,
-        marked_deaths=0 if suspicion.marked_deaths is None else suspicion.marked_deaths + 1,
+        marked_deaths=0 if not marked else (suspicion.marked_deaths or 0) + int(not suspicion.silent),
+        marked_silent=0 if not marked else suspicion.marked_silent + int(suspicion.silent),
     )

@@ -11,7 +11,7 @@ from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Status
 from holdfast.engine.tools import Tools
-from holdfast.engine.watchdog import Watchdog
+from holdfast.engine.watchdog import Watchdog, death
 
 QUEUED = "queued"
 """The phase of a job that nobody has worked on yet."""
@@ -129,8 +129,9 @@ async def free(
         if new is not None:
             decide(job, new, holder_lives=True)
         if tools.workers.lives(holder.worker_id) is False:
+            why, silent = death(tools.workers, holder)
             await tools.ledger.recover(
-                holder, why="its worker died", stalled=False, rules=None, now=tools.clock.wall()
+                holder, why=why, stalled=False, rules=None, now=tools.clock.wall(), silent=silent
             )
         elif not wait:
             raise held(job, holder)

@@ -48,8 +48,9 @@ class Watchdog:
 
     async def _judge(self, heartbeat: Heartbeat, sighting: Sighting, now: float) -> None:
         stalled = stalled_for(sighting, now) >= self._times.stall_s
+        silent = False
         if self._workers.lives(heartbeat.worker_id) is False:
-            why = "its worker died"
+            why, silent = death(self._workers, heartbeat)
         elif expired(sighting, self._times, now):
             why = "its lease expired"
         elif stalled:
@@ -58,9 +59,15 @@ class Watchdog:
             return
         rules = Recovery(self._times.max_retries, self._times.max_stalls)
         status = await self._ledger.recover(
-            heartbeat, why=why, stalled=stalled, rules=rules, now=self._clock.wall()
+            heartbeat, why=why, stalled=stalled, rules=rules, now=self._clock.wall(), silent=silent
         )
         if status is not None:
             log.warning(
                 "took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status
             )
+
+
+def death(workers: Workers, heartbeat: Heartbeat) -> tuple[str, bool]:
+    """Why a dead worker's chunk is taken back, and whether it died without a trace."""
+    crash = workers.crash(heartbeat.worker_id)
+    return ("its worker died", True) if crash is None else (f"its worker crashed: {crash}", False)

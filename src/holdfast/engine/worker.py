@@ -15,6 +15,7 @@ from holdfast.domain.errors import LeaseLost
 from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
 from holdfast.domain.job import NO_START_PAGE
 from holdfast.domain.lease import Claim, Lease
+from holdfast.domain.recovery import DEADLY, DEADLY_SILENT
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch, Notes
 from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT, Budget
@@ -31,9 +32,6 @@ log = logging.getLogger(__name__)
 
 POISON = "poison"
 """Why an item failed that two workers in a row died on."""
-
-DEADLY = 2
-"""So many deaths in a row, and the item is quarantined."""
 
 _REASONS = {
     Action.COMPLETE: CheckpointReason.FINISH,
@@ -77,6 +75,8 @@ class Worker:
         """The lease is gone: drop everything in memory and stop."""
         if not self._ending.done():
             self._ending.set_exception(lost)
+            # A claim that something else has ended already (a full disk) asks nobody how it ends.
+            self._ending.exception()
             self._wake_all()
 
     def _wake_all(self) -> None:
@@ -297,8 +297,9 @@ class Worker:
         claim = self._claim
         if claim.marked is None or not claim.cautious_left:
             return
-        if claim.marked_deaths >= DEADLY:
-            log.warning("quarantined after %d deaths: %s", claim.marked_deaths, claim.marked.url)
+        if claim.marked_deaths >= DEADLY or claim.marked_silent >= DEADLY_SILENT:
+            deaths = claim.marked_deaths + claim.marked_silent
+            log.warning("quarantined after %d deaths: %s", deaths, claim.marked.url)
             self._batch.add(Handled(claim.marked, Failed(POISON)))
             await self._commit(CheckpointReason.CAUTION)
         else:

@@ -139,12 +139,20 @@ class Ledger(Protocol):
         """Every claimed chunk of the home."""
 
     async def recover(
-        self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+        self,
+        heartbeat: Heartbeat,
+        *,
+        why: str,
+        stalled: bool,
+        rules: Recovery | None,
+        now: float,
+        silent: bool = False,
     ) -> Status | None:
         """Take a chunk back from the epoch that was seen, if that still holds it; None if it doesn't.
 
         To pending, to paused if a person had asked for that, or to failed when the recoveries without progress are
         used up (see domain.recovery). `rules` None means that a person asked: the count starts anew.
+        `silent`: the worker left no trace of a crash.
         """
 
     # -- what verify reads

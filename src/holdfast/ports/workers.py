@@ -22,3 +22,6 @@ class Workers(Protocol):
 
     def lives(self, worker_id: str) -> bool | None:
         """Whether that worker's process lives; None if it ran on another machine, where this can't be told."""
+
+    def crash(self, worker_id: str) -> str | None:
+        """Of a dead worker: what it could say as it crashed; None if it was ended without a trace (kill -9)."""

@@ -3,6 +3,7 @@
 A pid would mean nothing in a container, and is used again; a lock is neither guessed nor left behind.
 """
 
+import faulthandler
 import fcntl
 import os
 import platform
@@ -13,15 +14,26 @@ from pathlib import Path
 class LockPresence:
     """A locked file. The lock lasts as long as this process has it open."""
 
-    def __init__(self, path: Path, worker_id: str) -> None:
+    def __init__(self, path: Path, will: Path, worker_id: str) -> None:
         self.worker_id = worker_id
         self._path = path
+        self._will = will
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # What a crash in C code has to say goes there; SIGKILL says nothing, which tells the two apart.
+        self._last_words = will.open("w", encoding="utf-8")
+        self._enabled_before = faulthandler.is_enabled()
+        faulthandler.enable(self._last_words)
 
     def leave(self) -> None:
         """Remove the file, then the lock: whoever looks meanwhile finds no file, which means the same."""
+        if self._enabled_before:
+            faulthandler.enable()
+        else:
+            faulthandler.disable()
+        self._last_words.close()
+        self._will.unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
@@ -40,7 +52,7 @@ class LockedWorkers:
 
     def enter(self, worker_id: str) -> LockPresence:
         """Lock this worker's file."""
-        return LockPresence(self._path(worker_id), worker_id)
+        return LockPresence(self._path(worker_id), self._will(worker_id), worker_id)
 
     def lives(self, worker_id: str) -> bool | None:
         """Whether the lock is held; None for a worker of another machine.
@@ -65,6 +77,21 @@ class LockedWorkers:
             return False
         finally:
             os.close(fd)
+
+    def crash(self, worker_id: str) -> str | None:
+        """The first line of what it left as it crashed. The file stays, for whoever wants to know more."""
+        will = self._will(worker_id)
+        try:
+            words = will.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return None
+        if not words:
+            will.unlink(missing_ok=True)
+            return None
+        return words.splitlines()[0]
+
+    def _will(self, worker_id: str) -> Path:
+        return self._folder.parent / f"crash-{worker_id.replace('/', '-')}.log"
 
     def _path(self, worker_id: str) -> Path:
         return self._folder / (worker_id.replace("/", "-") + ".lock")

@@ -9,8 +9,8 @@ from holdfast.domain.recovery import EXCEEDED, STALE, Recovery, Suspicion, judge
 RULES = Recovery(max_retries=3, max_stalls=2)
 
 
-def suspicion(claims=1, stalls=0, deaths=None, cautious=0):
-    return Suspicion(claims, stalls, deaths, cautious, batch=26)
+def suspicion(claims=1, stalls=0, deaths=None, cautious=0, *, killed=0, silent=False):
+    return Suspicion(claims, stalls, deaths, killed, silent, cautious, batch=26)
 
 
 @pytest.mark.parametrize("claims", [0, 1, 2, 3, 4, 5])
@@ -47,6 +47,12 @@ def test_no_progress_makes_the_next_claim_careful_for_all_that_may_have_been_in_
 def test_caution_goes_on_through_a_death_with_progress():
     assert judge_recovery(suspicion(0, cautious=7), RULES, stalled=False).cautious_left == 7
     assert judge_recovery(suspicion(0), RULES, stalled=False).cautious_left == 0
+
+
+def test_a_kill_that_left_no_trace_is_counted_apart():
+    verdict = judge_recovery(suspicion(deaths=1, killed=3, silent=True), RULES, stalled=False)
+    assert (verdict.marked_deaths, verdict.marked_silent) == (1, 4)
+    assert judge_recovery(suspicion(killed=3, silent=True), RULES, stalled=False).marked_silent == 0
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, 0), (0, 1), (1, 2)])

@@ -146,10 +146,19 @@ class SqliteLedger:
         return [Heartbeat(*row) for row in await self._rows("heartbeats", {})]
 
     async def recover(
-        self, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+        self,
+        heartbeat: Heartbeat,
+        *,
+        why: str,
+        stalled: bool,
+        rules: Recovery | None,
+        now: float,
+        silent: bool = False,
     ) -> Status | None:
         """Fenced by the epoch that was seen: a chunk that moved on meanwhile is left alone."""
-        return await self._database.run(_recover, heartbeat, why=why, stalled=stalled, rules=rules, now=now)
+        return await self._database.run(
+            _recover, heartbeat, why=why, stalled=stalled, rules=rules, now=now, silent=silent
+        )
 
     async def discrepancies(self, job_id: int) -> list[Discrepancy]:
         """See stores.sqlite.check."""
@@ -201,7 +210,18 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
         claimed = fetch(db, SQL["claim"], {"job_id": job_id, "worker_id": worker_id})
         if not claimed:
             return None
-        chunk_id, run, epoch, seq, cursor, cautious_left, marked_id, marked_deaths, recovered = claimed[0]
+        (
+            chunk_id,
+            run,
+            epoch,
+            seq,
+            cursor,
+            cautious_left,
+            marked_id,
+            marked_deaths,
+            marked_silent,
+            recovered,
+        ) = claimed[0]
         db.execute(SQL["forget_recovery"], {"chunk_id": chunk_id})
         db.execute(SQL["job_claimed"], {"job_id": job_id, "now": now})
         event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
@@ -216,6 +236,7 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
         cautious_left=cautious_left,
         marked=rows.item(marked[0]) if marked else None,
         marked_deaths=marked_deaths,
+        marked_silent=marked_silent,
         recovered=bool(recovered),
     )
 
@@ -245,18 +266,27 @@ def _mark(db: apsw.Connection, lease: Lease, item_id: int) -> None:
 
 
 def _recover(
-    db: apsw.Connection, heartbeat: Heartbeat, *, why: str, stalled: bool, rules: Recovery | None, now: float
+    db: apsw.Connection,
+    heartbeat: Heartbeat,
+    *,
+    why: str,
+    stalled: bool,
+    rules: Recovery | None,
+    now: float,
+    silent: bool,
 ) -> Status | None:
     with immediate(db):
         found = fetch(db, SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch})
         if not found:
             return None
-        job_id, claims, stalls, marked_item, marked_deaths, cautious_left, bounds, desired = found[0]
+        job_id, claims, stalls, marked_item, deaths, silent_deaths, cautious_left, bounds, desired = found[0]
         stored = orjson.loads(bounds)
         suspicion = Suspicion(
             claims_since_progress=claims,
             stalls_since_progress=stalls,
-            marked_deaths=marked_deaths if marked_item is not None else None,
+            marked_deaths=deaths if marked_item is not None else None,
+            marked_silent=silent_deaths,
+            silent=silent,
             cautious_left=cautious_left,
             batch=rows.checkpoints_from(stored).items + rows.pace_from(stored).concurrency,
         )
@@ -273,6 +303,7 @@ def _recover(
                 "stalls": verdict.stalls_since_progress,
                 "cautious_left": verdict.cautious_left,
                 "marked_deaths": verdict.marked_deaths,
+                "marked_silent": verdict.marked_silent,
             },
         )
         db.execute(SQL["job_taken_back"], {"job_id": job_id, "status": status, "reason": reason, "now": now})

@@ -47,6 +47,7 @@ CREATE TABLE chunks (
     cautious_left         INTEGER NOT NULL DEFAULT 0 CHECK (cautious_left >= 0),
     marked_item           INTEGER,
     marked_deaths         INTEGER NOT NULL DEFAULT 0,
+    marked_silent         INTEGER NOT NULL DEFAULT 0,
     cursor                TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(cursor)),
     depth                 INTEGER NOT NULL DEFAULT 0,
     -- The greatest depth at which anything was found: what is found as deep or deeper is nearer than nothing.

@@ -138,6 +138,7 @@ UPDATE chunks
        stalls_since_progress = iif(:progress, 0, stalls_since_progress),
        marked_item = iif(:progress, NULL, marked_item),
        marked_deaths = iif(:progress, 0, marked_deaths),
+       marked_silent = iif(:progress, 0, marked_silent),
        status = coalesce(:status, status),
        worker_id = iif(:status IS NULL, worker_id, NULL)
  WHERE id = :chunk_id

@@ -11,7 +11,7 @@ UPDATE chunks
        claims_since_progress = claims_since_progress + 1
  WHERE id = (SELECT c.id FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
               WHERE c.job_id = :job_id AND c.status = 'pending' ORDER BY c.id LIMIT 1)
-RETURNING id, run, epoch, seq, cursor, cautious_left, marked_item, marked_deaths, recovered;
+RETURNING id, run, epoch, seq, cursor, cautious_left, marked_item, marked_deaths, marked_silent, recovered;
 
 -- name: forget_recovery
 UPDATE chunks SET recovered = 0 WHERE id = :chunk_id;
@@ -78,7 +78,9 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 -- name: mark
 -- The item is named before it is handled; a second death on the same one counts up. Primary key.
 UPDATE chunks
-   SET marked_deaths = iif(marked_item = :item_id, marked_deaths, 0), marked_item = :item_id
+   SET marked_deaths = iif(marked_item = :item_id, marked_deaths, 0),
+       marked_silent = iif(marked_item = :item_id, marked_silent, 0),
+       marked_item = :item_id
  WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
 RETURNING marked_deaths;
 
@@ -155,8 +157,8 @@ SELECT job_id, id, epoch, beat, seq, worker_id, waiting_until FROM chunks WHERE 
 
 -- name: recovering
 -- The chunk as the one who takes it back sees it. Primary key.
-SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress, c.marked_item, c.marked_deaths, c.cautious_left,
-       j.bounds, j.desired
+SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress,
+       c.marked_item, c.marked_deaths, c.marked_silent, c.cautious_left, j.bounds, j.desired
   FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id
  WHERE c.id = :chunk_id AND c.epoch = :epoch AND c.status = 'in_progress';
 
@@ -165,7 +167,7 @@ SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress, c.marked_item
 UPDATE chunks
    SET status = :status, worker_id = NULL, epoch = epoch + 1, recovered = 1, waiting_until = NULL,
        claims_since_progress = :claims, stalls_since_progress = :stalls,
-       cautious_left = :cautious_left, marked_deaths = :marked_deaths
+       cautious_left = :cautious_left, marked_deaths = :marked_deaths, marked_silent = :marked_silent
  WHERE id = :chunk_id;
 
 -- name: job_taken_back
