@@ -1,5 +1,6 @@
 """The one place that wires things together: settings in, ports with their adapters out."""
 
+import ctypes
 import os
 import random
 import time
@@ -116,6 +117,7 @@ def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) ->
     from holdfast.web.curl import CurlFetcher
     from holdfast.web.transfer import FetchLimits
 
+    _keep_freed_memory()
     fetcher = CurlFetcher(
         user_agent(run.job),
         clock,
@@ -123,6 +125,19 @@ def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) ->
         connections=max(16, run.job.pace.concurrency),
     )
     return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep up to 32 MB that it would give back to the kernel after each page and fault in again at the next.
+
+    Measured: an eighth of a crawl's time. Bodies of 4 MB or more still come and go by themselves. Elsewhere than on
+    glibc nothing is set.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # as malloc.h names them
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(trim_threshold, 32 * 1024 * 1024)
+        mallopt(mmap_threshold, 4 * 1024 * 1024)
 
 
 def _retries(fetch: FetchSettings) -> RetryPolicy:

@@ -55,46 +55,70 @@ def from_user(text: str) -> str:
 
 
 def join(base: str, href: str) -> str | None:
-    """The canonical form of a link on a page; None unless it is an http(s) URL.
+    """The canonical form of a link; None unless it is an http(s) URL. See Base, which is for many links of a page."""
+    return Base(base).join(href)
 
-    `base` has to be absolute and serialised (a canonical URL, or what this returned). The result may be
-    longer than MAX_URL_BYTES: who follows links has to look.
-    """
-    url = _plainly(base, href)
-    if url is None:
+
+class Base:
+    """What the links of a page are relative to: its URL, absolute and serialised (canonical, or what `join` gave)."""
+
+    __slots__ = ("_directories", "_origin", "_url")
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._origin = origin(url) if url.startswith(_WEB) else None
+        path = url.partition("?")[0]
+        self._directories = [path[: path.rfind("/") + 1]]
+        """Where plain names begin: here, one level up, two, ... as far as a link has asked."""
+
+    def join(self, href: str) -> str | None:
+        """The canonical form of a link; None unless it is an http(s) URL.
+
+        May be longer than MAX_URL_BYTES: who follows links has to look.
+        """
+        url = self._plainly(href)
+        if url is not None:
+            return url
         if len(href) > MAX_HREF_CHARS:
             return None
         try:
-            url = join_url(base, href)
+            url = join_url(self._url, href)
         except ValueError:
             return None
-    if (
-        "%" in url
-        or "#" in url
-        or "@" in url
-        or ".." in url
-        or "./" in url
-        or "//." in url
-        or ".:" in url
-        or url[-1:] == "?"
-    ):
-        return _repaired(url)
-    return url if url.startswith(_WEB) else None
+        if (
+            "%" in url
+            or "#" in url
+            or "@" in url
+            or ".." in url
+            or "./" in url
+            or "//." in url
+            or ".:" in url
+            or url[-1:] == "?"
+        ):
+            return _repaired(url)
+        return url if url.startswith(_WEB) else None
 
-
-def _plainly(base: str, href: str) -> str | None:
-    """The join of links that need no parser: plain paths, and plain URLs of the same origin."""
-    if not base.startswith(_WEB):
+    def _plainly(self, href: str) -> str | None:
+        """The join of links that need no parser: plain paths, and plain URLs of the same origin. Most links are."""
+        own = self._origin
+        if own is None:
+            return None
+        if plain := _PLAIN_NAMES.fullmatch(href):
+            return self._up(plain.end(1) // 3) + plain[2]
+        if plain := _PLAIN_PATH.fullmatch(href):
+            return own + plain[1]
+        if href.startswith(own) and (plain := _PLAIN_PATH.fullmatch(href, len(own))):
+            return own + plain[1]
         return None
-    if _PLAIN_NAMES.fullmatch(href):
-        path = base.partition("?")[0]
-        return path[: path.rfind("/") + 1] + href
-    if _PLAIN_PATH.fullmatch(href):
-        return origin(base) + href
-    own = origin(base)
-    if href.startswith(own) and _PLAIN_PATH.fullmatch(href, len(own)):
-        return href
-    return None
+
+    def _up(self, levels: int) -> str:
+        """The directory so many levels up; above the root is the root."""
+        known = self._directories
+        while len(known) <= levels:
+            last = known[-1]
+            above = last[: last.rfind("/", 0, -1) + 1]
+            known.append(above if len(above) > len(self._origin or "") else last)
+        return known[levels]
 
 
 def fingerprint(url: str) -> bytes:
@@ -125,9 +149,11 @@ def is_address(host: str) -> bool:
 
 
 _WEB = ("http://", "https://")
-# Paths, from the directory or the root, in which nothing can need work: no empty, dot-led or escaped segment, no query.
-_PLAIN_NAMES = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
-_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
+# Names and paths in which nothing needs work: no empty, dot-led or escaped segment. A fragment is dropped.
+_PLAIN_SEGMENTS = r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?"
+_PLAIN_QUERY = r"(?:\?[A-Za-z0-9_.~=&;,+-]+)?"
+_PLAIN_NAMES = re.compile(rf"((?:\.\./)*)({_PLAIN_SEGMENTS}{_PLAIN_QUERY})(?:#[^\r\n\t]*)?")
+_PLAIN_PATH = re.compile(rf"(/{_PLAIN_SEGMENTS}{_PLAIN_QUERY})(?:#[^\r\n\t]*)?")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX = frozenset("0123456789abcdefABCDEF")

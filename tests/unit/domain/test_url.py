@@ -150,7 +150,7 @@ def test_a_long_link_is_known_by_its_name():
 
 
 HOSTILE = st.text(st.sampled_from("abz019%%%%//..??##@@::[]\\ \t-_~'\"é&=+25EeFf41"), max_size=40)
-PATHS = st.text(st.sampled_from(string.ascii_letters + string.digits + "/._~-"), max_size=30)
+PATHS = st.text(st.sampled_from(string.ascii_letters + string.digits + "/._~-?#=&;,+"), max_size=30)
 
 
 @given(HOSTILE | st.text(max_size=30), st.sampled_from(["https://example.com/d/p?x", "http://h:81/"]))
@@ -175,13 +175,25 @@ def test_the_canonical_form_is_a_fixed_point_of_ascii_and_of_ada(href, base):
     assert parts["username"] == parts["password"] == parts["hash"] == ""
 
 
-@given(PATHS, st.sampled_from(["", "/", "https://example.com/", "https://example.com"]))
+@given(
+    PATHS,
+    st.sampled_from(
+        ["", "/", "../", "../../", "../../../../", "https://example.com/", "https://example.com"]
+    ),
+)
 @example("a/b.html", "")
 @example("a/b.html", "https://example.com/")
 @example("evil.com/x", "https://example.com")
 @example("b", "/")
+@example("a/b.html?c=d#e", "../")
 @pytest.mark.parametrize(
-    "base", ["https://example.com/d/p", "https://example.com/d/e/?q=/x/y", "https://example.com/"]
+    "base",
+    [
+        "https://example.com/d/p",
+        "https://example.com/d/e/?q=/x/y",
+        "https://example.com/",
+        "https://example.com/a//b//",
+    ],
 )
 def test_the_short_way_for_plain_links_agrees_with_ada(base, path, start):
     href = start + path

@@ -9,14 +9,14 @@ outcome that a handler returned is committed, in the order in which they were re
 from collections.abc import Iterable, Sequence
 
 from holdfast.domain.item import Found
-from holdfast.domain.url import fingerprint, join, origin
+from holdfast.domain.url import Base, fingerprint, origin
 from holdfast.pipelines.site.judge import Judge, SkipReason
 
 MAX_REMEMBERED = 200_000
 """So many links, and so many spellings of links, are remembered: 70 MB when all are in use."""
 
 _NEVER = 1 << 30
-_ABSOLUTE = ("http://", "https://")
+_ANYWHERE = ("/", "http://", "https://")
 
 
 def found(url: str, depth: int, parent_id: int | None, reason: SkipReason | None) -> Found:
@@ -33,7 +33,7 @@ def all_findings(
     `parent` is the page's item id and URL, `depth` that of the links.
     """
     parent_id, own = parent
-    urls = dict.fromkeys(join(base, href) for href in hrefs)
+    urls = dict.fromkeys(map(Base(base).join, hrefs))
     return [
         found(url, depth, parent_id, judge.judge(url, depth))
         for url in urls
@@ -71,12 +71,17 @@ class Links:
 
     def resolve(self, base: str, hrefs: Iterable[str]) -> list[Link]:
         """The distinct http(s) links among the hrefs of a page, in order. `base` is canonical."""
-        table = self._table_for(base)
+        table, join = self._table_for(base), Base(base).join
         seen: dict[Link, None] = {}
         for href in hrefs:
             link = table.get(href)
             if link is None:
-                link = self._look_up(base, href, table)
+                url = join(href)
+                link = _NOWHERE if url is None else self._young.get(url) or self._known(url)
+                if href.startswith(_ANYWHERE):
+                    # These mean the same on every page of the origin. Others are joined each time: that costs little.
+                    table[href] = link
+                    self._spellings += 1
             seen[link] = None
         seen.pop(_NOWHERE, None)
         return list(seen)
@@ -140,19 +145,7 @@ class Links:
             self._spellings += 1
         return table
 
-    def _look_up(self, base: str, href: str, table: dict[str, Link]) -> Link:
-        url = join(base, href)
-        link = _NOWHERE if url is None else self._known(url)
-        if href[:1] == "/" or href.startswith(_ABSOLUTE):
-            # These mean the same on every page of the origin. Others are joined each time: plain ones cost little.
-            table[href] = link
-            self._spellings += 1
-        return link
-
     def _known(self, url: str) -> Link:
-        link = self._young.get(url)
-        if link is not None:
-            return link
         link = self._old.get(url) or Link(url, self._judge.reason(url))
         if len(self._young) >= MAX_REMEMBERED // 2:
             self._old, self._young = self._young, {}

@@ -30,7 +30,7 @@ from holdfast.ports.faults import FaultPoint, reached
 from holdfast.stores.sqlite.change import PENDING, Change, count, event, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.findings import discover, least
-from holdfast.stores.sqlite.rows import json_rows
+from holdfast.stores.sqlite.rows import dumps, json_rows
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("commit")
@@ -150,34 +150,42 @@ def _records(
     db: apsw.Connection, lease: Lease, commit: Commit, segment_id: int | None, change: Change
 ) -> None:
     stored = iter(commit.appended.stored if commit.appended else ())
-    table = []
+    rows = []
     for entry in commit.handled:
         for ordinal, record in enumerate(getattr(entry.outcome, "records", ())):
             size = int(record.data.get("size", 0))
             change.bytes += size
-            place = _place(next(stored)) if record.exchange is not None else (None,) * 6
-            table.append((entry.item.id, ordinal, record.kind, record.data, size, *place))
-    if table:
-        db.execute(
-            SQL["records"],
-            {
-                "job_id": lease.job_id,
-                "run": lease.run,
-                "number": change.number,
-                "segment_id": segment_id,
-                "records": json_rows(table),
-            },
-        )
+            place = _NOWHERE if record.exchange is None else _place(segment_id, next(stored))
+            rows.append(
+                {
+                    "item_id": entry.item.id,
+                    "ordinal": ordinal,
+                    "job_id": lease.job_id,
+                    "run": lease.run,
+                    "number": change.number,
+                    "kind": record.kind,
+                    "data": dumps(record.data),
+                    "size": size,
+                }
+                | place
+            )
+    db.executemany(SQL["record"], rows)
 
 
-def _place(stored: Stored) -> tuple[Any, ...]:
+def _place(segment_id: int | None, stored: Stored) -> dict[str, Any]:
     body = stored.revisit_of
-    return (
-        stored.location.offset,
-        stored.location.length,
-        stored.digest.hex(),
-        *((body.segment, body.offset, body.length) if body else (None, None, None)),
-    )
+    return {
+        "segment_id": segment_id,
+        "start": stored.location.offset,
+        "length": stored.location.length,
+        "digest": stored.digest,
+        "body": body and body.segment,
+        "body_start": body and body.offset,
+        "body_length": body and body.length,
+    }
+
+
+_NOWHERE = dict.fromkeys(("segment_id", "start", "length", "digest", "body", "body_start", "body_length"))
 
 
 def _end(db: apsw.Connection, lease: Lease, commit: Commit, desired: str | None) -> Status | None:

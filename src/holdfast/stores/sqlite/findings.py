@@ -74,30 +74,25 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
         name: host_id
         for host_id, name in fetch(db, SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names})
     }
-    items = []
+    rows = []
     for found in new:
         host_id = host_ids[found.host]
         change.deepest = max(change.deepest, found.depth)
-        items.append(
-            (
-                host_id,
-                found.kind,
-                found.fingerprint.hex(),
-                found.url,
-                found.depth,
-                found.parent_id,
-                found.skip,
-            )
+        rows.append(
+            {
+                "job_id": lease.job_id,
+                "run": lease.run,
+                "chunk_id": lease.chunk_id,
+                "host_id": host_id,
+                "kind": found.kind,
+                "fingerprint": found.fingerprint,
+                "url": found.url,
+                "depth": found.depth,
+                "parent_id": found.parent_id,
+                "skip": found.skip,
+                "number": change.number,
+            }
         )
         target = PENDING if found.skip is None else (ItemStatus.SKIPPED.value, found.skip)
         change.moves(host_id, None, target)
-    db.execute(
-        SQL["discovered"],
-        {
-            "job_id": lease.job_id,
-            "run": lease.run,
-            "chunk_id": lease.chunk_id,
-            "items": json_rows(items),
-            "number": change.number,
-        },
-    )
+    db.executemany(SQL["discovered"], rows)
