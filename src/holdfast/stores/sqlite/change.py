@@ -55,14 +55,11 @@ def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
             (host, change.queued_by_host[host], change.settled_by_host[host], None) for host in hosts
         )
         db.execute(SQL["hosts_changed"], {"hosts": table})
-    moved = [
-        {"chunk_id": chunk_id, "status": status, "reason": reason, "count": count}
-        for (status, reason), count in change.tallies.items()
-        if count
-    ]
     # A few rows at the most: a statement for each costs less than a table of them.
-    for row in moved:
-        db.execute(SQL["tallied_less" if row["count"] < 0 else "tallied_more"], row)
+    for (status, reason), count in change.tallies.items():
+        if count:
+            row = {"chunk_id": chunk_id, "status": status, "reason": reason, "count": count}
+            db.execute(SQL["tallied_less" if count < 0 else "tallied_more"], row)
 
 
 def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: str | int | bool | None) -> Counters:
