@@ -147,4 +147,5 @@ def _retries(fetch: FetchSettings) -> RetryPolicy:
         server=Backoff(tries, 2 * base, cap),
         throttled=Backoff(2 * tries, 4 * base, 3 * cap),
         robots=Backoff(tries, 2 * base, cap),
+        outage_s=fetch.outage_s,
     )

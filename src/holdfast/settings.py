@@ -36,6 +36,7 @@ class FetchSettings:
     max_tries: int = 4
     retry_base_s: float = 2.0
     retry_cap_s: float = 300.0
+    outage_s: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             max_tries=read("MAX_TRIES", _count, fetch.max_tries),
             retry_base_s=read("RETRY_BASE_S", _seconds, fetch.retry_base_s),
             retry_cap_s=read("RETRY_CAP_S", _seconds, fetch.retry_cap_s),
+            outage_s=read("OUTAGE_S", _seconds, fetch.outage_s),
         ),
     )
 

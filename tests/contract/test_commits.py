@@ -352,6 +352,20 @@ async def test_what_waits_is_not_taken_before_its_time(store):
     assert await store.ledger.next_due(work.lease, now=NOON + 60) is None
 
 
+async def test_a_host_that_answered_once_is_known_for_it(home):
+    work = await home.open().working("h1/a", "h1/b", "h1/c", "h2/a", "h2/b")
+    answers = done(await work.item("h1/a"))
+    silent = handled(await work.item("h2/a"), Failed("connect_refused"))
+    await work.commit(answers, silent, handled(await work.item("h1/b"), RetryAt(NOON + 60, "timeout")))
+    other = replace(work, store=home.open())
+    due = await other.store.ledger.take_due(work.lease, now=NOON + 60, latest=NOON + 99, limit=9, taken=[])
+    assert {item.url: item.host_answered for item in [*await other.take(), *due]} == {
+        "http://h1/b": True,
+        "http://h1/c": True,
+        "http://h2/b": False,
+    }
+
+
 async def test_a_due_time_that_no_clock_would_give_has_come(store):
     """The clock stood an hour ahead when it was written, or a year."""
     work = await store.working("a")

@@ -8,7 +8,7 @@ import asyncio
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +93,38 @@ class SiteServer:
     misbehaving: dict[str, Misbehaviour] = field(default_factory=dict)
     """Asked first, each time that the path is."""
     _served: int = 0
+    _loop: asyncio.AbstractEventLoop | None = None
+    _listening: asyncio.Server | None = None
+    _conversations: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """Nobody is there while the block lasts: connections break, new ones are refused."""
+        self._run(self.close())
+        try:
+            yield
+        finally:
+            self._run(self.listen(int(self.base.rpartition(":")[2])))
+
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def listen(self, port: int = 0) -> None:
+        """Be there, on any port or on that one."""
+        self._loop = asyncio.get_running_loop()
+        self._listening = await asyncio.start_server(self._converse, "127.0.0.1", port, backlog=256)
+        host, port = self._listening.sockets[0].getsockname()
+        self.base = f"http://{host}:{port}"
+
+    async def close(self) -> None:
+        """Be gone, and break off whatever is under way."""
+        assert self._listening is not None
+        self._listening.close()
+        conversations = list(self._conversations)
+        for task in conversations:
+            task.cancel()
+        await asyncio.gather(*conversations, return_exceptions=True)
 
     @property
     def start(self) -> str:
@@ -126,8 +158,11 @@ class SiteServer:
             return self.misbehaving[path](path)
         return self.site.answers.get(path) or Answer(404, b"<title>Not here</title>")
 
-    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until the other side is gone, however it went."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._conversations.add(task)
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -138,6 +173,7 @@ class SiteServer:
                     await asyncio.sleep(self.delay_s)
                 writer.write(_wire(answer))
                 await writer.drain()
+        self._conversations.discard(task)
         writer.close()
 
     def _note(self, status: int, path: str) -> None:
@@ -162,16 +198,10 @@ def serving(site: Site, log: Path) -> Iterator[SiteServer]:
     finished = asyncio.Event()
 
     async def serve() -> None:
-        tcp = await asyncio.start_server(server.converse, "127.0.0.1", 0, backlog=256)
-        host, port = tcp.sockets[0].getsockname()
-        server.base = f"http://{host}:{port}"
+        await server.listen()
         listening.set()
         await finished.wait()
-        tcp.close()
-        conversations = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in conversations:
-            task.cancel()
-        await asyncio.gather(*conversations, return_exceptions=True)
+        await server.close()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="site", daemon=True)
     thread.start()

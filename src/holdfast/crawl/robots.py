@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from protego import Protego
 
+from holdfast.crawl.outage import NOBODY_THERE, Outages
 from holdfast.domain.retry import Cause, GiveUp, RetryPolicy, parse_http_date, parse_retry_after
 from holdfast.domain.url import join
 from holdfast.ports.clock import Clock
@@ -31,9 +32,7 @@ FRESH_S = 24 * 3600.0
 
 _LONG_CHARS = 64 * 1024
 # These concern the origin, not its robots.txt.
-_OF_THE_HOST = frozenset(
-    {"dns", "connect_refused", "connect_timeout", "unreachable", "tls", "bad_url", "closed"}
-)
+_OF_THE_HOST = NOBODY_THERE | {"bad_url", "closed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +80,14 @@ class Robots:
         *,
         user_agent: str,
         policy: RetryPolicy,
+        outages: Outages,
     ) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._jitter = jitter
         self._user_agent = user_agent
         self._policy = policy
+        self._outages = outages
         self._everything = Rules(None, user_agent)
         self._known: OrderedDict[str, tuple[Rules | Unknown, float]] = OrderedDict()
         self._failures: OrderedDict[str, int] = OrderedDict()
@@ -167,12 +168,16 @@ class Robots:
 
     def _settled(self, origin: str, rules: Rules) -> Rules:
         self._failures.pop(origin, None)
+        self._outages.answered(origin)
         return rules
 
     def _unknown(
         self, origin: str, reason: str, *, transient: bool, retry_after_s: float | None = None
     ) -> Unknown:
         failures = self._failures.get(origin, 0)
+        outage_s = self._outages.failed(origin, surely=True) if transient else None
+        if outage_s is not None:
+            return Unknown(reason, self._clock.wall() + max(outage_s, retry_after_s or 0.0))
         decision = self._policy.decide(Cause.ROBOTS, failures, self._jitter(), retry_after_s)
         self._failures[origin] = failures + 1
         while len(self._failures) > MAX_ORIGINS:

@@ -49,6 +49,8 @@ class Item:
     """How often it was tried before, committed retries only."""
     rejudge: bool = False
     """Done already, then found at a lesser depth: its stored links are to be judged again."""
+    host_answered: bool = False
+    """Its host gave an answer before, to this item or another one of the job."""
 
 
 @dataclass(frozen=True, slots=True)

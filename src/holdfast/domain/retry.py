@@ -59,6 +59,8 @@ class RetryPolicy:
     throttled: Backoff = field(default=Backoff(tries=8, base_s=8.0, cap_s=900.0))
     robots: Backoff = field(default=Backoff(tries=4, base_s=4.0, cap_s=300.0))
     retry_after_cap_s: float = RETRY_AFTER_CAP_S
+    outage_s: float = 3600.0
+    """So long may a host that has answered before be silent before its pages are given up (crawl.outage)."""
 
     def backoff(self, cause: Cause) -> Backoff:
         """The numbers for that cause."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.site.web_of_dict import NOW, StillClock, Web, moved, reply
 
 from holdfast.crawl import robots
+from holdfast.crawl.outage import Outages
 from holdfast.crawl.robots import MAX_CRAWL_DELAY_S, Robots, Rules, Unknown
 from holdfast.domain.retry import RetryPolicy
 from holdfast.ports.fetcher import FetchFailed
@@ -23,7 +24,10 @@ def text(body: str | bytes):
 def asking(answers):
     web = Web(answers)
     clock = StillClock()
-    return Robots(web, clock, lambda: 0.5, user_agent="Holdfast/1.0 (+x)", policy=RetryPolicy()), web, clock
+    policy = RetryPolicy()
+    outages = Outages(clock, lambda: 0.5, policy)
+    asked = Robots(web, clock, lambda: 0.5, user_agent="Holdfast/1.0 (+x)", policy=policy, outages=outages)
+    return asked, web, clock
 
 
 def rules_of(answer, host=HOST):

@@ -137,6 +137,37 @@ def test_what_may_pass_is_tried_again_and_then_fails(answer, reason):
     assert last.reason == reason
 
 
+@pytest.mark.parametrize("reason", ["connect_refused", "dns", "unreachable"])
+def test_a_host_that_answered_before_is_down_and_its_pages_wait_untried(reason):
+    down = FetchFailed(reason, transient=True)
+    outcome = handle({START: down}, item(attempts=20, host_answered=True))
+    assert isinstance(outcome, RetryAt)
+    assert (outcome.reason, outcome.tried) == (reason, False)
+    assert outcome.host_due_at == outcome.due_at > NOW
+
+
+def test_rules_that_cannot_be_had_of_a_host_that_answered_before_are_waited_for():
+    async def ask_often():
+        handler, _ = crawl({"https://example.com/robots.txt": FetchFailed("connect_refused", transient=True)})
+        for _ in range(20):
+            yield await handler.handle(item(host_answered=True))
+            handler._robots._known.clear()
+
+    async def outcomes():
+        return [outcome async for outcome in ask_often()]
+
+    assert all(isinstance(outcome, RetryAt) and not outcome.tried for outcome in asyncio.run(outcomes()))
+
+
+def test_gateway_errors_by_the_dozen_are_the_hosts_and_one_alone_is_the_pages():
+    async def ask_often():
+        handler, _ = crawl({START: reply(503)})
+        return [await handler.handle(item(host_answered=True)) for _ in range(12)]
+
+    tried = [outcome.tried for outcome in asyncio.run(ask_often())]
+    assert tried == [True] * 9 + [False] * 3
+
+
 def test_retry_after_holds_back_the_whole_host():
     outcome = handle({START: reply(503, headers=(("Retry-After", "120"),))})
     assert isinstance(outcome, RetryAt)

@@ -33,6 +33,9 @@ class StillClock:
     def monotonic(self) -> float:
         return self.now
 
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+
 
 Answer = Response | FetchFailed | Callable[[Request], Response]
 
@@ -117,8 +120,8 @@ def job(spec: SiteSpec, **limits: Any) -> Job:
 _ids = itertools.count(1)
 
 
-def item(url: str = START, depth: int = 0, attempts: int = 0) -> Item:
-    return Item(next(_ids), url, 1, origin(url), depth, attempts=attempts)
+def item(url: str = START, depth: int = 0, attempts: int = 0, *, host_answered: bool = False) -> Item:
+    return Item(next(_ids), url, 1, origin(url), depth, attempts=attempts, host_answered=host_answered)
 
 
 Answers = Mapping[str, "Answer | list[Answer]"]

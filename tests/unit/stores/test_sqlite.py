@@ -272,7 +272,7 @@ HOT = {
     "unmet": "SEARCH i USING INDEX items_fingerprint (job_id=? AND run=? AND fingerprint=?)",
     "revived": "SEARCH items USING INTEGER PRIMARY KEY",
     "nearer": "SEARCH items USING INTEGER PRIMARY KEY",
-    "hosts_changed": "SEARCH hosts USING INTEGER PRIMARY KEY",
+    "host_changed": "SEARCH hosts USING INTEGER PRIMARY KEY",
     "tallied_less": "SEARCH tallies USING PRIMARY KEY",
     "counted": "INTEGER PRIMARY KEY",
     "take": "SEARCH i USING INDEX items_ready (chunk_id=? AND host_id=?)",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.crawl.html import Page
+from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
 from holdfast.crawl.robots import Robots, Rules, Unknown
 from holdfast.domain.item import Done, Failed, Found, Item, Outcome, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import (
@@ -60,7 +61,10 @@ class SiteHandler:
         self._jitter = jitter
         self._policy = policy or RetryPolicy()
         agent = self._spec.user_agent or DEFAULT_USER_AGENT
-        self._robots = Robots(fetcher, clock, jitter, user_agent=agent, policy=self._policy)
+        self._outages = Outages(clock, jitter, self._policy)
+        self._robots = Robots(
+            fetcher, clock, jitter, user_agent=agent, policy=self._policy, outages=self._outages
+        )
         self._noted = Notes.read(run.cursor)
         self._seeds = self._noted.seeds
         self._judge = judge_for(self._spec, self._max_depth, self._noted)
@@ -96,6 +100,8 @@ class SiteHandler:
 
     async def handle(self, item: Item) -> Outcome:
         """Whatever the URL comes to. Raises only for what we did wrong."""
+        if item.host_answered and not self._outages.knows(item.host):
+            self._outages.answered(item.host)
         refusal = await self._refusal(item)
         if refusal is not None:
             return refusal
@@ -104,8 +110,15 @@ class SiteHandler:
         except FetchFailed as failed:
             if not failed.transient:
                 return Failed(failed.reason)
-            return self._again(item, Cause.NETWORK, failed.reason) or Failed(failed.reason)
+            surely = failed.reason in NOBODY_THERE
+            return (
+                self._outage(item, failed.reason, surely=surely)
+                or self._again(item, Cause.NETWORK, failed.reason)
+                or Failed(failed.reason)
+            )
         status = response.status
+        if status < 500:  # noqa: PLR2004 - server errors
+            self._outages.answered(item.host)
         if 200 <= status < 300:  # noqa: PLR2004 - success
             return await self._done(item, response)
         if status in _REDIRECTS:
@@ -202,8 +215,20 @@ class SiteHandler:
         sent = parse_http_date(response.header("date") or "", now)
         wish = parse_retry_after(response.header("retry-after"), now if sent is None else sent)
         cause = cause_of_status(response.status, asked_to_wait=wish is not None)
+        if wish is None and response.status in GATEWAY_STATUSES:
+            outage = self._outage(item, reason, surely=False)
+            if outage is not None:
+                return outage
         again = None if cause is None else self._again(item, cause, reason, wish)
         return again or self._failed(reason, response)
+
+    def _outage(self, item: Item, reason: str, *, surely: bool) -> RetryAt | None:
+        """Its host is down, which is not the item's fault: later, and not counted."""
+        wait_s = self._outages.failed(item.host, surely=surely)
+        if wait_s is None:
+            return None
+        due = self._clock.wall() + wait_s
+        return RetryAt(due, reason, due, tried=False)
 
     def _again(self, item: Item, cause: Cause, reason: str, wish_s: float | None = None) -> RetryAt | None:
         decision = self._policy.decide(cause, item.attempts, self._jitter(), wish_s)

@@ -4,6 +4,7 @@ A commit, a new job and a change of bounds all count through here; nothing else 
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import apsw
@@ -11,7 +12,6 @@ import apsw
 from holdfast.domain.checkpoint import Counters
 from holdfast.domain.item import ItemStatus
 from holdfast.stores.sqlite.connection import fetch
-from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("commit")
@@ -28,6 +28,8 @@ class Change:
     queued_by_host: Counter[int] = field(default_factory=Counter)
     settled_by_host: Counter[int] = field(default_factory=Counter)
     hosts_with_new: set[int] = field(default_factory=set)
+    hosts_that_answered: set[int] = field(default_factory=set)
+    host_due: Mapping[int, float] = field(default_factory=dict)
     bytes: int = 0
     depth: int = 0
 
@@ -48,13 +50,21 @@ class Change:
 
 
 def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
-    """Write what the moves add up to: queue lengths by host, and items by status and reason."""
-    hosts = dict.fromkeys((*change.queued_by_host, *change.settled_by_host))
-    if hosts:
-        table = json_rows(
-            (host, change.queued_by_host[host], change.settled_by_host[host], None) for host in hosts
-        )
-        db.execute(SQL["hosts_changed"], {"hosts": table})
+    """Write what the moves add up to: what is known of each host, and items by status and reason."""
+    hosts = dict.fromkeys((*change.queued_by_host, *sorted(change.hosts_that_answered), *change.host_due))
+    db.executemany(
+        SQL["host_changed"],
+        [
+            {
+                "host_id": host_id,
+                "queued": change.queued_by_host[host_id],
+                "settled": change.settled_by_host[host_id],
+                "answered": host_id in change.hosts_that_answered,
+                "due_at": change.host_due.get(host_id),
+            }
+            for host_id in hosts
+        ],
+    )
     # A few rows at the most: a statement for each costs less than a table of them.
     for (status, reason), count in change.tallies.items():
         if count:

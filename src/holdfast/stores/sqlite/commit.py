@@ -155,6 +155,8 @@ def _records(
         for ordinal, record in enumerate(getattr(entry.outcome, "records", ())):
             size = int(record.data.get("size", 0))
             change.bytes += size
+            if record.exchange is not None:
+                change.hosts_that_answered.add(entry.item.host_id)
             place = _NOWHERE if record.exchange is None else _place(segment_id, next(stored))
             rows.append(
                 {
@@ -222,10 +224,8 @@ def _end(db: apsw.Connection, lease: Lease, commit: Commit, desired: str | None)
 def _count(
     db: apsw.Connection, lease: Lease, commit: Commit, change: Change, status: Status | None
 ) -> Counters:
+    change.host_due = commit.host_due
     tally(db, lease.chunk_id, change)
-    if commit.host_due:
-        due = json_rows((host_id, 0, 0, due_at) for host_id, due_at in commit.host_due.items())
-        db.execute(SQL["hosts_changed"], {"hosts": due})
     return count(
         db,
         lease.chunk_id,

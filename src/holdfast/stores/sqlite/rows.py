@@ -96,8 +96,8 @@ def job(row: Row) -> Job:
 
 def item(row: Row) -> Item:
     """A row of ledger.sql's item columns."""
-    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge = row
-    return Item(item_id, url, host_id, host, depth, kind, parent_id, attempts, bool(rejudge))
+    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge, answered = row
+    return Item(item_id, url, host_id, host, depth, kind, parent_id, attempts, bool(rejudge), bool(answered))
 
 
 def checkpoint(row: Row) -> Checkpoint:
@@ -124,7 +124,7 @@ def record(row: Row) -> RecordRow:
         row[8:]
     )
     return RecordRow(
-        item=item((*row[:8], 0)),
+        item=Item(*row[:8]),
         status=status,
         parent_url=parent_url,
         ordinal=ordinal,

@@ -97,14 +97,14 @@ VALUES (:item_id, :ordinal, :job_id, :run, :number, :kind, :data, :size, :segmen
         iif(:body IS NULL, NULL, (SELECT id FROM segments WHERE job_id = :job_id AND name = :body)),
         :body_start, :body_length);
 
--- name: hosts_changed
--- Queue lengths and durable politeness. Primary key.
+-- name: host_changed
+-- Queue lengths, durable politeness, and whether it ever answered. Primary key.
 UPDATE hosts
-   SET queued = queued + (h.value ->> 1),
-       settled = settled + (h.value ->> 2),
-       due_at = coalesce(h.value ->> 3, due_at)
-  FROM json_each(:hosts) AS h
- WHERE hosts.id = h.value ->> 0;
+   SET queued = queued + :queued,
+       settled = settled + :settled,
+       answered = max(answered, :answered),
+       due_at = coalesce(:due_at, due_at)
+ WHERE id = :host_id;
 
 -- name: tallied_less
 -- Items that left a status and reason; the row is there, or there would be none to leave. Primary key.

@@ -43,7 +43,7 @@ SELECT id, name, queued, due_at FROM hosts
 
 -- name: take
 -- Index items_ready; those taken already are at most a batch and what is in flight.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.host_id = :host_id AND i.status = 'pending' AND i.due_at IS NULL
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -51,7 +51,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: take_due
 -- Index items_waiting.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND (i.due_at <= :now OR i.due_at > :latest)
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -63,7 +63,7 @@ SELECT min(due_at) FROM items WHERE chunk_id = :chunk_id AND due_at IS NOT NULL 
 
 -- name: take_rejudged
 -- Index items_rejudge.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1, h.answered
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.rejudge = 1
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -71,7 +71,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: item
 -- Primary key.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.id = :item_id AND i.status = 'pending';
 
