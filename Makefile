@@ -20,7 +20,7 @@ PIP_LOCKED := $(PIP) install --quiet --require-hashes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup crawl test test-system check format bench lock clean
+.PHONY: help setup crawl test test-system coverage check format bench lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,12 @@ crawl: $(VENV)/.ready ## crawl URL (without one: the bundled sample site); the s
 test: $(VENV)/.ready-dev ## run all tests
 	@$(MAKE) --no-print-directory test-system
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+coverage: $(VENV)/.ready-dev ## run the tests that kill nothing, and see that they reach at least 85 % of lines and branches
+	@$(PY) -m coverage erase
+	$(PY) -m coverage run -m pytest -q -n $(JOBS) tests/unit tests/contract tests/stateful tests/e2e $(ARGS)
+	@$(PY) -m coverage combine --quiet
+	$(PY) -m coverage report --skip-covered
 
 check: $(VENV)/.ready-dev ## format, lint, types, layers
 	$(VENV)/bin/ruff format --check .

@@ -287,6 +287,7 @@ HOT = {
 }
 
 
+@pytest.mark.performance
 @pytest.mark.parametrize("name", HOT)
 def test_what_each_commit_or_take_runs_finds_its_rows_directly(db, name):
     sql = next(statements(file)[name] for file in ("ledger", "commit") if name in statements(file))
@@ -294,6 +295,7 @@ def test_what_each_commit_or_take_runs_finds_its_rows_directly(db, name):
     assert any(HOT[name] in step for step in steps), steps
 
 
+@pytest.mark.performance
 @pytest.mark.parametrize("name", ["take", "next_due", "take_rejudged", "queued_hosts", "records"])
 def test_what_is_read_in_order_is_not_sorted_first(db, name):
     assert not [step for step in plan(db, statements("ledger")[name]) if "TEMP B-TREE" in step]
