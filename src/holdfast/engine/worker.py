@@ -168,7 +168,8 @@ class Worker:
                 outcome = replace(outcome, due_at=self._steady.from_wall(outcome.due_at))
             self._touched.add(item.host_id)
             self._batch.add(Handled(item, outcome))
-            if len(self._batch) >= self._checkpoint_items or len(self._in_hand) == len(self._batch):
+            # The first begins to wait; a full batch, and one that is all we have, need not.
+            if len(self._batch) in {1, len(self._in_hand)} or len(self._batch) >= self._checkpoint_items:
                 self._due.ring()
         spent = self._budget.spent()
         if spent is not None:

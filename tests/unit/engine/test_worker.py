@@ -84,6 +84,23 @@ async def test_a_checkpoint_after_two_minutes(leap, tmp_path):
         assert 119 <= made[1].at - made[0].at <= 126
 
 
+async def test_a_page_waits_no_longer_for_its_checkpoint_while_other_pages_overlap(leap, tmp_path):
+    """Pages of 3 to 7 s, four at a time: at no moment is everything in hand handled."""
+    async with rigged(tmp_path, leap) as rig:
+        turn = itertools.count()
+
+        async def slow(item):
+            await asyncio.sleep(3 + next(turn) % 5)
+            return Done((page(item.url),))
+
+        for name in names(60):
+            rig.site.behaviours[name] = slow
+        await rig.submit(*names(60), new=new_job(checkpoints=CheckpointPolicy(items=100, seconds=10.0)))
+        await rig.work()
+        made = [checkpoint.at for checkpoint in await rig.jobs.checkpoints((await rig.job()).id, 99)]
+        assert max(later - earlier for later, earlier in itertools.pairwise(made)) < 11.0
+
+
 async def test_nothing_to_commit_is_no_checkpoint(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         rig.site.behaviours["a"] = [lambda _: RetryAt(leap.wall() + 3000.0, "timeout"), lambda _: Failed("x")]
