@@ -19,7 +19,7 @@ class CheckpointReason(StrEnum):
     CAUTION = "caution"
     """Poison is suspected: one item at a time."""
     IDLE = "idle"
-    """Nothing else could be done before this was committed."""
+    """Some of us had nothing else to do before this was committed."""
 
 
 @dataclass(frozen=True, slots=True)

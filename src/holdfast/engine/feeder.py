@@ -14,7 +14,6 @@ from holdfast.domain.item import Handled, RetryAt
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Lease
 from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
-from holdfast.engine.pulse import Pulse
 from holdfast.engine.steady import SteadyTime
 from holdfast.engine.tools import Tools
 from holdfast.ports.pipeline import Handler, HostPace
@@ -55,7 +54,7 @@ class Crew(Protocol):
 
 
 class Feeder:
-    """Feeds one claim. Rung by whoever changes something that it looks at."""
+    """Feeds one claim. Whoever changes something that it looks at rings `Frontier.changed`."""
 
     def __init__(self, tools: Tools, job: Job, handler: Handler, frontier: Frontier, crew: Crew) -> None:
         self._tools = tools
@@ -67,7 +66,6 @@ class Feeder:
         self._phases: deque[str] = deque()
         self._due_at: float | None = None
         self._called_at = 0.0
-        self.pulse = Pulse()
         self.waiting_until: float | None = None
         """The wall-clock time before which there is nothing to do, while that is so."""
 
@@ -90,7 +88,7 @@ class Feeder:
                 self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
         self._frontier.welcome(committed.hosts, now=now, wall=wall)
-        self.pulse.ring()
+        self._frontier.changed.ring()
 
     async def stop(self) -> None:
         """Let go of hosts that are being met."""
@@ -180,8 +178,7 @@ class Feeder:
             log.exception("learning the rules of %s failed", lane.name)
             lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
         lane.meeting = False
-        self._frontier.slow |= lane.pace.delay_s > 0
-        self.pulse.ring()
+        self._frontier.changed.ring()
         self._call()
 
     async def _rest(self) -> None:
@@ -198,7 +195,7 @@ class Feeder:
             waits.append(self._due_at - wall)
         idle = self._crew.idle and not self._meetings
         self.waiting_until = wall + min(waits) if idle and waits else None
-        await self.pulse.heard(min(MAX_REST_S, max(0.001, min(waits))) if waits else None)
+        await self._frontier.changed.heard(min(MAX_REST_S, max(0.001, min(waits))) if waits else None)
         self.waiting_until = None
 
     def _call(self) -> None:

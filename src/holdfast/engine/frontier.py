@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from holdfast.domain.commit import HostQueue
 from holdfast.domain.item import Item
+from holdfast.engine.pulse import Pulse
 from holdfast.ports.pipeline import HostPace
 
 MAX_HOSTS = 2_000
@@ -57,10 +58,10 @@ class Frontier:
         self._late: dict[int, set[int]] = {}
         self._left: dict[int, tuple[float, HostPace | None]] = {}
         self._filling = False
+        self.changed = Pulse()
+        """Rung when a lane has run low, and when a host is to be left alone for a time: the clock is to be watched."""
         self.low = False
         """A lane has run low, and the ledger may have more for it."""
-        self.slow = False
-        """Some host wants time between its items: somebody has to watch the clock."""
         self.crowded = False
         """Hosts with work were turned away for want of room: ask the ledger again when there is some."""
 
@@ -100,6 +101,7 @@ class Frontier:
         lane = self._lanes.get(host_id)
         if lane is not None:
             lane.next_start = max(lane.next_start, until)
+            self.changed.ring()
 
     # -- filling
 
@@ -169,6 +171,8 @@ class Frontier:
                 lane.next_start = now + lane.pace.delay_s
                 item = lane.items.popleft()
                 self.low |= not lane.dry and len(lane.items) <= self.share // 4
+                if self.low or lane.pace.delay_s:
+                    self.changed.ring()
                 return item
         return None
 
@@ -213,10 +217,11 @@ class Frontier:
         ]
         return min(times, default=None)
 
-    @property
-    def barren(self) -> bool:
-        """Nothing is left to take, and the ledger has nothing more as far as we know."""
-        return not self._first and all(lane.dry and not lane.items for lane in self._lanes.values())
+    def barren(self, *, until: float) -> bool:
+        """Nothing is to be taken before then, and the ledger has nothing more as far as we know."""
+        return not self._first and all(
+            (lane.dry and not lane.items) or lane.next_start > until for lane in self._lanes.values()
+        )
 
     @property
     def empty(self) -> bool:

@@ -30,6 +30,9 @@ from holdfast.ports.pipeline import Handler
 
 log = logging.getLogger(__name__)
 
+IDLE_S = 0.5
+"""While pages are in flight, commits that only give the other runners something to do are so far apart at least."""
+
 POISON = "poison"
 """Why an item failed that two workers in a row died on."""
 
@@ -81,7 +84,7 @@ class Worker:
 
     def _wake_all(self) -> None:
         self._gate.let_all()
-        self._feeder.pulse.ring()
+        self._frontier.changed.ring()
         self._due.ring()
 
     async def work(self) -> Ending:
@@ -123,6 +126,8 @@ class Worker:
                 if self._cautious_left:
                     await self._tools.ledger.mark(self._batch.lease, item.id)
                 return item
+            # With a runner free, what waits to be committed may be due early: its findings are all that is left.
+            self._due.ring()
             await self._gate.wait()
         return None
 
@@ -136,8 +141,6 @@ class Worker:
             self._budget.settle(None)
             return None
         self._in_hand.add(item.id)
-        if self._frontier.low:
-            self._feeder.pulse.ring()
         return item
 
     async def _handle(self, item: Item) -> Outcome:
@@ -168,14 +171,12 @@ class Worker:
                 outcome = replace(outcome, due_at=self._steady.from_wall(outcome.due_at))
             self._touched.add(item.host_id)
             self._batch.add(Handled(item, outcome))
-            # The first begins to wait; a full batch, and one that is all we have, need not.
-            if len(self._batch) in {1, len(self._in_hand)} or len(self._batch) >= self._checkpoint_items:
+            # The first begins to wait; a full batch need not.
+            if len(self._batch) == 1 or len(self._batch) >= self._checkpoint_items:
                 self._due.ring()
         spent = self._budget.spent()
         if spent is not None:
             self.end(Action.COMPLETE, spent)
-        if self._frontier.slow:
-            self._feeder.pulse.ring()
 
     def _give_back(self, item: Item) -> None:
         """Not handled to its end: it is still pending in the ledger, as if it had never been taken."""
@@ -196,22 +197,33 @@ class Worker:
     async def _write(self) -> None:
         policy = self._job.checkpoints
         while not self._ending.done():
-            reason = policy.due(len(self._batch), self._batch.since_last_s) or self._due_anyway()
+            since_s = self._batch.since_last_s
+            reason = policy.due(len(self._batch), since_s) or self._due_anyway(since_s)
             if reason is None:
-                left = policy.seconds - self._batch.since_last_s if len(self._batch) else None
-                await self._due.heard(left)
+                longest = min(policy.seconds, IDLE_S) if self._starved else policy.seconds
+                await self._due.heard(longest - since_s if len(self._batch) else None)
                 continue
             await self._commit(reason)
 
-    def _due_anyway(self) -> CheckpointReason | None:
-        """What waits is committed early if it is all that we have, or if the next item may be our last."""
+    def _due_anyway(self, since_s: float) -> CheckpointReason | None:
+        """What waits is committed early if only that may give us more to do, or if the next item may be our last."""
         if not len(self._batch):
             return None
         if self._cautious_left:
             return CheckpointReason.CAUTION
-        if len(self._in_hand) == len(self._batch) and self._frontier.barren:
+        if self._starved and (not self._in_flight or since_s >= IDLE_S):
             return CheckpointReason.IDLE
         return None
+
+    @property
+    def _in_flight(self) -> int:
+        return len(self._in_hand) - len(self._batch)
+
+    @property
+    def _starved(self) -> bool:
+        """A runner is free, and as far as the ledger knows nothing comes for it before a checkpoint would."""
+        soon = self._tools.clock.monotonic() + self._job.checkpoints.seconds
+        return self._in_flight < self._job.pace.concurrency and self._frontier.barren(until=soon)
 
     async def _commit(
         self, reason: CheckpointReason, ending: Ending | None = None, phase: str | None = None

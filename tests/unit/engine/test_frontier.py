@@ -162,7 +162,7 @@ def test_what_is_judged_again_asks_no_host_for_leave():
     frontier = Frontier()
     frontier.put_first(item(7, 1))
     assert not frontier.empty
-    assert not frontier.barren
+    assert not frontier.barren(until=0.0)
     assert frontier.next(0.0) == item(7, 1)
     frontier.finished(item(7, 1))
     frontier.release(item(7, 1))
@@ -171,15 +171,23 @@ def test_what_is_judged_again_asks_no_host_for_leave():
 
 def test_empty_means_that_nothing_is_held_and_barren_that_nothing_can_be_taken():
     frontier = stocked(1, 1)
-    assert not frontier.barren
+    assert not frontier.barren(until=0.0)
     (one,) = drain(frontier)
-    assert frontier.barren
+    assert frontier.barren(until=0.0)
     assert not frontier.empty
     assert frontier.hosts_at_work() == ["http://h1"]
     frontier.finished(one)
     assert frontier.hosts_at_work() == []
     frontier.release(one)
     assert frontier.empty
+
+
+def test_a_frontier_whose_hosts_all_sleep_is_barren_until_the_first_wakes():
+    frontier = stocked(2, 1)
+    frontier.hold_host(1, 50.0)
+    frontier.hold_host(2, 70.0)
+    assert frontier.barren(until=49.0)
+    assert not frontier.barren(until=50.0)
 
 
 def test_a_lane_runs_low_and_is_filled_until_it_is_dry():
@@ -257,7 +265,7 @@ def test_nothing_is_handed_out_twice_and_nothing_is_forgotten(seed):
             one = in_flight.pop(chance.randrange(len(in_flight)))
             frontier.finished(one)
             handled.append(one)
-        if len(handled) > 5 or (frontier.barren and answer is None):
+        if len(handled) > 5 or (frontier.barren(until=float(now)) and answer is None):
             for one in handled:
                 del waiting[one.id]
             for one in handled:

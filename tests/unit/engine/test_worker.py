@@ -101,6 +101,65 @@ async def test_a_page_waits_no_longer_for_its_checkpoint_while_other_pages_overl
         assert max(later - earlier for later, earlier in itertools.pairwise(made)) < 11.0
 
 
+async def test_what_a_page_led_to_waits_for_no_slow_page(leap, tmp_path):
+    """Five links, one of which takes 110 s: the others are all that could tell the free runners what is next."""
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.links = {
+            "start": [found(name, 1) for name in "abcde"],
+            "b": [found(f"q{n}", 2) for n in range(200)],
+        }
+        rig.site.behaviours["a"] = lambda item: asyncio.sleep(110.0, Done((page(item.url),)))
+        await rig.submit("start")
+        began = leap.monotonic()
+        await rig.work()
+        assert max(at for _, at in rig.site.started) - began < 2.0
+        assert len(rig.site.started) == 206
+        assert (await rig.reasons()).count("idle") < 10
+
+
+@pytest.mark.parametrize("takes", [0.01, 0.2])
+async def test_pages_that_overlap_at_the_end_of_the_queue_share_their_checkpoints(leap, tmp_path, takes):
+    async with rigged(tmp_path, leap) as rig:
+        for n, name in enumerate(names(25)):
+            rig.site.behaviours[name] = lambda item, n=n: asyncio.sleep(
+                n * takes / 10, Done((page(item.url),))
+            )
+        await rig.submit(*names(25), new=new_job(pace=Pace(16, 16, 0.0)))
+        await rig.work()
+        assert len([size for size in await rig.batches() if size]) <= 4
+
+
+async def test_a_host_that_sleeps_for_hours_holds_up_no_chain_of_links_on_another(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.behaviours["asleep/p0000"] = [
+            lambda _: RetryAt(leap.wall() + 7200.0, "throttled", host_due_at=leap.wall() + 7200.0),
+            lambda item: Done((page(item.url),)),
+        ]
+        for n in range(9):
+            rig.site.links[f"p{n}"] = [found(f"p{n + 1}", n + 1)]
+        rig.site.paces["http://asleep"] = HostPace(per_host=1, delay_s=0.0)
+        await rig.submit(*names(30, "asleep/p"), "p0")
+        began = leap.monotonic()
+        await rig.work()
+        assert max(at for path, at in rig.site.started if "/" not in path) - began < 10.0
+
+
+@pytest.mark.parametrize("others", [8, 11, 15])
+async def test_a_host_that_wants_no_delay_is_gone_back_to_as_soon_as_it_said(leap, tmp_path, others):
+    """429 with Retry-After: 2, while nothing else gives a reason to look at the clock."""
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.takes_s = 0.01
+        rig.site.behaviours[f"p{others:04}"] = [
+            lambda _: RetryAt(leap.wall() + 2.0, "http_429", leap.wall() + 2.0),
+            lambda item: Done((page(item.url),)),
+        ]
+        await rig.submit(*names(100))
+        began = leap.monotonic()
+        await rig.work()
+        assert leap.monotonic() - began < 3.0
+        assert (await rig.job()).counters.done == 100
+
+
 async def test_nothing_to_commit_is_no_checkpoint(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         rig.site.behaviours["a"] = [lambda _: RetryAt(leap.wall() + 3000.0, "timeout"), lambda _: Failed("x")]
