@@ -3,11 +3,16 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+HELD_BYTES = 64 * 1024 * 1024
+"""So much evidence in memory makes a checkpoint due, whatever number of items it belongs to."""
+
 
 class CheckpointReason(StrEnum):
     """Why a commit was made when it was."""
 
     ITEMS = "items"
+    SIZE = "size"
+    """Few items, but large ones."""
     TIME = "time"
     PHASE = "phase"
     PAUSE = "pause"
@@ -24,15 +29,17 @@ class CheckpointReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPolicy:
-    """A checkpoint is due after so many items or so many seconds, whichever comes first."""
+    """A checkpoint is due after so many items or seconds, or `HELD_BYTES`, whichever comes first."""
 
     items: int = 10
     seconds: float = 120.0
 
-    def due(self, uncommitted: int, since_last_s: float) -> CheckpointReason | None:
+    def due(self, uncommitted: int, since_last_s: float, held_bytes: int = 0) -> CheckpointReason | None:
         """The reason why one is due now, or None."""
         if uncommitted >= self.items:
             return CheckpointReason.ITEMS
+        if held_bytes >= HELD_BYTES:
+            return CheckpointReason.SIZE
         if uncommitted and since_last_s >= self.seconds:
             return CheckpointReason.TIME
         return None

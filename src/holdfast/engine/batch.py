@@ -33,6 +33,7 @@ class Batch:
         self._tools = tools
         self._writer = writer
         self._waiting: deque[Handled] = deque()
+        self._held_bytes = 0
         self._committed_at = tools.clock.monotonic()
         self._unsynced = 0
         self.lease = lease
@@ -43,6 +44,12 @@ class Batch:
     def add(self, handled: Handled) -> None:
         """An outcome to commit."""
         self._waiting.append(handled)
+        self._held_bytes += _evidence_bytes(handled)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much evidence is in memory, what is being written included."""
+        return self._held_bytes
 
     @property
     def since_last_s(self) -> float:
@@ -74,6 +81,7 @@ class Batch:
             ),
         )
         self._committed_at = now
+        self._held_bytes -= sum(map(_evidence_bytes, handled))
         self.lease = replace(self.lease, seq=committed.seq)
         if appended is not None:
             if appended.closed is not None:
@@ -102,3 +110,7 @@ class Batch:
     async def close(self) -> None:
         """Let go of the segment."""
         await self._writer.close()
+
+
+def _evidence_bytes(handled: Handled) -> int:
+    return sum(len(record.exchange.response.payload) for record in exchanges((handled,)))

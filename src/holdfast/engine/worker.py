@@ -9,7 +9,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-from holdfast.domain.checkpoint import CheckpointReason
+from holdfast.domain.checkpoint import HELD_BYTES, CheckpointReason
 from holdfast.domain.commit import Committed, Ending
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
@@ -132,9 +132,12 @@ class Worker:
         return None
 
     def _take(self) -> Item | None:
-        """An item, if what is taken and not committed stays within a checkpoint plus the concurrency."""
+        """An item, if what is taken and not committed stays within a checkpoint plus the concurrency.
+
+        None either while too much evidence waits: in memory are that and what is in flight.
+        """
         hands = 1 if self._cautious_left else self._job.checkpoints.items + self._job.pace.concurrency
-        if len(self._in_hand) >= hands or not self._budget.reserve():
+        if len(self._in_hand) >= hands or self._batch.held_bytes >= HELD_BYTES or not self._budget.reserve():
             return None
         item = self._frontier.next(self._tools.clock.monotonic())
         if item is None:
@@ -172,7 +175,8 @@ class Worker:
             self._touched.add(item.host_id)
             self._batch.add(Handled(item, outcome))
             # The first begins to wait; a full batch need not.
-            if len(self._batch) == 1 or len(self._batch) >= self._checkpoint_items:
+            waiting = len(self._batch)
+            if waiting == 1 or waiting >= self._checkpoint_items or self._batch.held_bytes >= HELD_BYTES:
                 self._due.ring()
         spent = self._budget.spent()
         if spent is not None:
@@ -198,7 +202,8 @@ class Worker:
         policy = self._job.checkpoints
         while not self._ending.done():
             since_s = self._batch.since_last_s
-            reason = policy.due(len(self._batch), since_s) or self._due_anyway(since_s)
+            reason = policy.due(len(self._batch), since_s, self._batch.held_bytes)
+            reason = reason or self._due_anyway(since_s)
             if reason is None:
                 longest = min(policy.seconds, IDLE_S) if self._starved else policy.seconds
                 await self._due.heard(longest - since_s if len(self._batch) else None)

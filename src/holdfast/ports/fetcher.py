@@ -1,6 +1,6 @@
 """The seam to the web: one request in, one response or one reason out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -38,6 +38,10 @@ class Response:
             if key.lower() == name:
                 return value
         return None
+
+    def undecoded(self) -> "Response":
+        """All that a segment needs: without the decoded body, which the payload gives again."""
+        return self if self.body is self.payload else replace(self, body=b"")
 
 
 class FetchFailed(Exception):

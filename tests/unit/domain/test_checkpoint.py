@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.clock import ManualClock
 
-from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, CheckpointReason, Counters
+from holdfast.domain.checkpoint import (
+    HELD_BYTES,
+    CheckpointData,
+    CheckpointPolicy,
+    CheckpointReason,
+    Counters,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +31,11 @@ from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, Checkpo
 )
 def test_ten_items_or_two_minutes_by_default(uncommitted, seconds, reason):
     assert CheckpointPolicy().due(uncommitted, seconds) is reason
+
+
+def test_few_large_items_are_due_as_well():
+    assert CheckpointPolicy().due(1, 0.0, HELD_BYTES - 1) is None
+    assert CheckpointPolicy().due(1, 0.0, HELD_BYTES) is CheckpointReason.SIZE
 
 
 def test_two_minutes_are_those_of_the_monotonic_clock():

@@ -8,7 +8,7 @@ import pytest
 from tests.kit.builders import found, new_job, page
 from tests.kit.fakes import rigged
 
-from holdfast.domain.checkpoint import CheckpointPolicy
+from holdfast.domain.checkpoint import HELD_BYTES, CheckpointPolicy
 from holdfast.domain.errors import LeaseLost, StorageFailed, StorageFull
 from holdfast.domain.item import Done, Failed, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE, Limits, Pace
@@ -192,6 +192,22 @@ async def test_taken_and_uncommitted_never_exceed_a_checkpoint_and_the_concurren
         assert rig.site.most_in_flight == concurrency
         assert most == 10 + concurrency
         assert (await rig.job()).counters.done == 120
+
+
+async def test_large_pages_are_committed_before_they_fill_the_memory(leap, tmp_path):
+    """Eighths of what may wait, with a checkpoint of a thousand items and a disk slower than the web."""
+    async with rigged(tmp_path, leap) as rig:
+        large = b"x" * (HELD_BYTES // 8)
+        rig.site.behaviours = {
+            name: lambda item: asyncio.sleep(item.id / 10, Done((page(item.url, large),)))
+            for name in names(40)
+        }
+        rig.segments.before_append = lambda _: asyncio.sleep(10.0)
+        await rig.submit(*names(40), new=new_job(checkpoints=CheckpointPolicy(items=1000)))
+        await rig.work()
+        assert (await rig.reasons())[1:5] == ["size"] * 4
+        assert max(await rig.batches()) <= 8 + 4
+        assert (await rig.job()).counters.done == 40
 
 
 # -- limits

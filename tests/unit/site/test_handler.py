@@ -1,7 +1,9 @@
 """One URL, from robots.txt to its outcome, against a web held in a dict."""
 
 import asyncio
+import gzip
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -79,6 +81,16 @@ def test_other_content_is_stored_without_links():
     assert isinstance(outcome, Done)
     assert outcome.found == ()
     assert outcome.records[0].data["title"] == ""
+
+
+def test_what_waits_for_its_checkpoint_is_held_once_and_not_decoded_as_well():
+    packed = gzip.compress(page("/a").body)
+    response = replace(page("/a"), payload=packed)
+    [done] = handle({START: response}).records
+    [failed] = handle({START: replace(response, status=404)}).records
+    for record in (done, failed):
+        assert (record.exchange.response.payload, record.exchange.response.body) == (packed, b"")
+        assert record.data["size"] == len(response.body)
 
 
 def test_a_base_element_moves_the_links():

@@ -168,7 +168,10 @@ class SiteHandler:
         data["links"] = len(links)
         data["unkept"] = unkept
         return Done(
-            (Record("page", data, Exchange(response, digest)),), findings, unkept, f"http_{response.status}"
+            (Record("page", data, Exchange(response.undecoded(), digest)),),
+            findings,
+            unkept,
+            f"http_{response.status}",
         )
 
     async def _resolved(self, base: str, hrefs: list[str]) -> list[Link]:
@@ -248,7 +251,7 @@ def _read(response: Response) -> tuple[dict[str, Any], bytes, Page | None]:
 
 def _record(kind: str, response: Response, **more: str) -> Record:
     data, digest = facts_of(response)
-    return Record(kind, data | more, Exchange(response, digest))
+    return Record(kind, data | more, Exchange(response.undecoded(), digest))
 
 
 def _cookies(response: Response) -> dict[str, str]:
