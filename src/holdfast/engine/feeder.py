@@ -74,12 +74,16 @@ class Feeder:
         await self._begin()
         while not self._crew.over:
             self._meet_strangers()
-            if self._due_at is not None and self._due_at <= self._crew.steady.now():
+            if self._some_due and not self._frontier.full:
                 await self._fill_due()
             elif (lane := self._frontier.thirsty()) is not None:
                 await self._fill_lane(lane)
             elif not await self._look_further():
                 await self._rest()
+
+    @property
+    def _some_due(self) -> bool:
+        return self._due_at is not None and self._due_at <= self._crew.steady.now()
 
     def committed(self, handled: tuple[Handled, ...], committed: Committed) -> None:
         """Hosts that were given items, and due times: only from the commit on does the ledger know of them."""
@@ -118,9 +122,12 @@ class Feeder:
 
     async def _fill_due(self) -> None:
         wall = self._crew.steady.now()
-        held = self._frontier.held()
         due = await self._tools.ledger.take_due(
-            self._crew.lease, now=wall, latest=wall + DUE_CAP_S, limit=MAX_DUE, taken=held
+            self._crew.lease,
+            now=wall,
+            latest=wall + DUE_CAP_S,
+            limit=MAX_DUE,
+            taken=self._frontier.put_already,
         )
         for item in due:
             self._frontier.put(item, now=self._tools.clock.monotonic())
@@ -191,7 +198,8 @@ class Feeder:
             self._call()
             wake = self._frontier.wake_at(now)
         waits = [] if wake is None else [wake - now]
-        if self._due_at is not None:
+        # Where no more due items fit, the next commit makes room, and rings.
+        if self._due_at is not None and not (self._some_due and self._frontier.full):
             waits.append(self._due_at - wall)
         idle = self._crew.idle and not self._meetings
         self.waiting_until = wall + min(waits) if idle and waits else None

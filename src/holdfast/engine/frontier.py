@@ -15,6 +15,7 @@ from holdfast.ports.pipeline import HostPace
 MAX_HOSTS = 2_000
 """Hosts in memory at a time; the rest wait in the ledger."""
 MAX_ITEMS = 4_096
+"""Items in memory, if each host has but its least share; and those brought back at their due times, of their own."""
 MAX_LEFT = 20_000
 """Hosts without work whose pace and clock are remembered."""
 DUE_CAP_S = 6 * 3600.0
@@ -56,6 +57,7 @@ class Frontier:
         self._turn: deque[int] = deque()
         self._first: deque[Item] = deque()
         self._late: dict[int, set[int]] = {}
+        self._put: set[int] = set()
         self._left: dict[int, tuple[float, HostPace | None]] = {}
         self._filling = False
         self.changed = Pulse()
@@ -142,6 +144,7 @@ class Frontier:
         if item.id in lane.held:
             return
         lane.held.add(item.id)
+        self._put.add(item.id)
         if first:
             lane.items.appendleft(item)
             self._turn.remove(item.host_id)
@@ -153,9 +156,15 @@ class Frontier:
         """An item that is settled already (its links are judged again): it asks no host for leave."""
         self._first.append(item)
 
-    def held(self) -> list[int]:
-        """Every item in memory."""
-        return [item_id for lane in self._lanes.values() for item_id in lane.held]
+    @property
+    def put_already(self) -> set[int]:
+        """The items in memory that came by `put`: no others in here have a due time in the ledger."""
+        return self._put
+
+    @property
+    def full(self) -> bool:
+        """As many of them are held as may be."""
+        return len(self._put) >= MAX_ITEMS
 
     # -- taking
 
@@ -195,6 +204,7 @@ class Frontier:
         self._late.clear()
 
     def _let_go(self, host_id: int, ids: set[int]) -> None:
+        self._put -= ids
         lane = self._lanes.get(host_id)
         if lane is None:
             return

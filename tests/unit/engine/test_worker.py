@@ -691,6 +691,31 @@ async def test_due_items_by_the_hundreds_all_come_back(leap, tmp_path, monkeypat
         assert (await rig.job()).counters.done == 51
 
 
+async def test_due_items_come_back_only_as_far_as_there_is_room_for_them(leap, tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.engine.feeder.MAX_DUE", 8)
+    monkeypatch.setattr("holdfast.engine.frontier.MAX_ITEMS", 20)
+    async with rigged(tmp_path, leap) as rig:
+        for name in names(100):
+            rig.site.behaviours[name] = [
+                lambda _: RetryAt(leap.wall() + 50.0, "timeout"),
+                lambda item: asyncio.sleep(9.0, Done((page(item.url),))),
+            ]
+        await rig.submit(*names(100))
+        most = 0
+        asked = rig.ledger.take_due
+
+        async def take_due(*words, taken, **more):
+            nonlocal most
+            due = await asked(*words, taken=taken, **more)
+            most = max(most, len(taken) + len(due))
+            return due
+
+        rig.ledger.take_due = take_due
+        assert (await rig.work()).action is Action.COMPLETE
+        assert 20 <= most < 20 + 8
+        assert (await rig.job()).counters.done == 100
+
+
 async def test_a_rejected_record_without_evidence_is_committed_too(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         rig.site.behaviours["a"] = lambda _: Done((Record("page", {"size": 0}),))
