@@ -173,7 +173,7 @@ async def test_a_moved_depth_limit_moves_the_items_it_separates(store, monkeypat
     # And back again: as if it had never moved, but for the retries, which start anew.
     job = await change(store, job, max_depth=2)
     assert job.counters.queued == 9
-    assert await store.jobs.unfinished() == []
+    assert await store.jobs.unfinished() == {}
     await work.honest()
 
 
@@ -216,12 +216,12 @@ async def test_a_change_of_bounds_that_a_crash_broke_off_is_finished(home, monke
     job = await store.jobs.resume(work.lease.job_id, now=NOON)
     await after_slices(store, monkeypatch, count, lambda: change(store, job, max_depth=1))
     store = home.open()
-    assert await store.jobs.unfinished() == [job.id]
+    assert list(await store.jobs.unfinished()) == [job.id]
     assert await store.ledger.discrepancies(job.id) == []
     with pytest.raises(UsageError):
         await store.ledger.claim(job.id, "here/2/bb", now=NOON)
     await store.jobs.finish_change(job.id)
-    assert await store.jobs.unfinished() == []
+    assert await store.jobs.unfinished() == {}
     assert (await store.ledger.job(job.id)).counters.queued == 3
     assert await store.ledger.discrepancies(job.id) == []
     await store.claim(job)
@@ -299,7 +299,7 @@ async def test_a_removed_job_is_gone_and_no_other(store, monkeypatch, size):
         await store.jobs.find(job.public_id)
     assert [each.id for each in await store.jobs.all()] == [other.id]
     assert await store.ledger.job(other.id) == other
-    assert await store.jobs.unfinished() == []
+    assert await store.jobs.unfinished() == {}
     again = await store.submit(nth=3)
     assert again.id not in {job.id, other.id}, "ids are never used again"
 
@@ -310,13 +310,13 @@ async def test_a_removal_that_a_crash_broke_off_is_finished(home, monkeypatch, c
     job = await (await deep(store, 3)).job()
     await after_slices(store, monkeypatch, count, lambda: store.jobs.remove(job.id))
     store = home.open()
-    assert await store.jobs.unfinished() == [job.id]
+    assert list(await store.jobs.unfinished()) == [job.id]
     assert await store.jobs.all() == []
     assert await store.jobs.by_identity(job.identity) is None
     with pytest.raises(UnknownJob):
         await store.jobs.find(job.public_id)
     await store.jobs.finish_change(job.id)
-    assert await store.jobs.unfinished() == []
+    assert await store.jobs.unfinished() == {}
     with pytest.raises(UnknownJob):
         await store.ledger.job(job.id)
 

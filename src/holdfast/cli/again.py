@@ -50,7 +50,11 @@ def resume(job: str | None, time_limit: float | None, output: Path | None, json:
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
-        found = await _freed(home, job)
+        from holdfast.engine.start import finish_change
+
+        found = await home.tools.jobs.find(job)
+        await finish_change(home.tools, found)
+        found = await _freed(home, found)
         if found.status is not Status.PENDING:
             after(found.status, Action.RESUME)
         if time_limit is not None:
@@ -74,12 +78,10 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
-        tools = home.tools
-        found = await _freed(home, job)
-        seeds = tools.pipeline.seeds(found.spec, found.limits)
-        fresh = await tools.jobs.restart(found.id, seeds, phase="queued", now=tools.clock.wall())
-        # Only now: a crash in between leaves files that nobody reads, not rows without bodies.
-        tools.segments.remove(found)
+        from holdfast.engine.start import restart as begin_anew
+
+        found = await _freed(home, await home.tools.jobs.find(job))
+        fresh = await begin_anew(home.tools, found)
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
         )
@@ -99,12 +101,10 @@ def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Sc
     return Ask(json, output), screen(quiet=quiet)
 
 
-async def _freed(home: "Home", reference: str | None) -> Job:
+async def _freed(home: "Home", found: Job) -> Job:
     """The job, which nobody living works on."""
     from holdfast.engine.start import free
 
-    found = await home.tools.jobs.find(reference)
-    await home.tools.jobs.finish_change(found.id)
     return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
 
 

@@ -60,9 +60,11 @@ def check(output: Path) -> None:
 async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
     """Write the job's results; the exit code is 1 if a stored body turned out to be damaged."""
     from holdfast.cli.pages import PAGES
+    from holdfast.engine.start import refuse_half_restarted
     from holdfast.output.export import Source, export, warc_bytes
     from holdfast.output.formats import WARC
 
+    await refuse_half_restarted(home.tools, job)
     source = Source(home.tools.ledger, home.tools.segments, home.segment_path)
     raw = output.name.lower().endswith(WARC)
     total = await warc_bytes(source, job) if raw else job.counters.done

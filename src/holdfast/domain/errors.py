@@ -6,6 +6,7 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   ├── UnknownJob            no job answers to that name
 │   ├── AmbiguousJob          more than one does
 │   ├── JobHeld               a living process works on it: wait, or stop that one
+│   ├── HalfRestarted         a restart of it was interrupted: restart it again
 │   └── SpecChanged           the same job with another scope: start afresh
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
 ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
@@ -47,6 +48,16 @@ class AmbiguousJob(UsageError):
 
 class JobHeld(UsageError):
     """A living process works on the job."""
+
+
+class HalfRestarted(UsageError):
+    """A restart of the job was begun and not finished: what it had is partly gone."""
+
+    def __init__(self, short_id: str) -> None:
+        super().__init__(
+            f"a restart of job {short_id} was interrupted, or is under way; "
+            f"carry it to its end with `holdfast restart {short_id}`"
+        )
 
 
 class SpecChanged(UsageError):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from holdfast.domain.errors import JobHeld, SpecChanged, UsageError
+from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
 from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
@@ -98,7 +98,7 @@ async def start(
     now = tools.clock.wall()
     job = None if fresh else await tools.jobs.by_identity(new.identity)
     if job is not None:
-        await tools.jobs.finish_change(job.id)
+        await finish_change(tools, job)
         job = await free(tools, job, new, wait=wait, on_wait=on_wait)
     decision = decide(job, new, holder_lives=False)
     if job is None:
@@ -117,6 +117,30 @@ async def start(
     elif decision.step is Step.EXTEND:
         await tools.jobs.extend(job.id, now=now)
     return Started(await tools.ledger.job(job.id), decision.step)
+
+
+async def restart(tools: Tools, job: Job) -> Job:
+    """The job from nothing, waiting to be claimed; one whose restart was interrupted comes to its end.
+
+    Its files go while nobody can claim it: later they might be those of another claim. A crash in between leaves rows
+    or bodies that nobody reads, and a job that says so.
+    """
+    seeds = tools.pipeline.seeds(job.spec, job.limits)
+    await tools.jobs.empty(job.id)
+    tools.segments.remove(job)
+    return await tools.jobs.restart(job.id, seeds, phase=QUEUED, now=tools.clock.wall())
+
+
+async def finish_change(tools: Tools, job: Job) -> None:
+    """Carry a change that was interrupted to its end; HalfRestarted for a restart, which a person begins anew."""
+    await refuse_half_restarted(tools, job)
+    await tools.jobs.finish_change(job.id)
+
+
+async def refuse_half_restarted(tools: Tools, job: Job) -> None:
+    """HalfRestarted if the job lost part of what it had, and what it says of itself is no longer true."""
+    if (await tools.jobs.unfinished()).get(job.id) == "restart":
+        raise HalfRestarted(job.short_id)
 
 
 async def free(

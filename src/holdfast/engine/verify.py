@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.domain.errors import JobHeld, UsageError
 from holdfast.domain.job import Job
+from holdfast.engine.start import refuse_half_restarted
 from holdfast.engine.tools import Tools
 from holdfast.engine.verify_records import check_records
 from holdfast.engine.verify_report import Progress, Report
@@ -71,6 +72,7 @@ async def verify(
 async def _at_rest(tools: Tools, job: Job) -> Job:
     """The job as it stands; the claim of a dead worker is no hindrance."""
     await _refuse_held(tools, job)
+    await refuse_half_restarted(tools, job)
     if job.id in await tools.jobs.unfinished():
         raise UsageError(
             f"a change of job {job.short_id} was interrupted; run that command again, then verify the job"

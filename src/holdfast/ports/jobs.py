@@ -94,17 +94,20 @@ class Jobs(Protocol):
     ) -> Job:
         """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices)."""
 
+    async def empty(self, job_id: int) -> None:
+        """Begin a restart: what the earlier runs left is removed (in slices). Nobody can claim it before `restart`."""
+
     async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
-        """From nothing, as a new run; what an earlier run left is removed (in slices)."""
+        """From nothing, as a new run; emptied first where that wasn't done."""
 
     async def remove(self, job_id: int) -> None:
         """Forget the job (in slices)."""
 
-    async def unfinished(self) -> list[int]:
-        """Jobs whose removal or change of bounds was interrupted."""
+    async def unfinished(self) -> dict[int, str]:
+        """Jobs whose change (`remove`, `restart`, `bounds`) was interrupted, each with that change."""
 
     async def finish_change(self, job_id: int) -> None:
-        """Carry such a change to its end."""
+        """Carry a removal or a change of bounds to its end. A restart is left to `restart`."""
 
     async def statuses(self, job_id: int) -> dict[int, int]:
         """Answers that settled an item, by HTTP status."""

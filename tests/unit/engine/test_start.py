@@ -2,14 +2,15 @@
 
 import pytest
 from tests.kit.builders import job, new_job
-from tests.kit.fakes import rigged
+from tests.kit.fakes import FakeSegments, rigged
 
 from holdfast.domain.checkpoint import CheckpointPolicy, Counters
-from holdfast.domain.errors import JobHeld, SpecChanged, UsageError
+from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
 from holdfast.domain.job import Limits, Pace
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Status
-from holdfast.engine.start import Decision, Step, decide, start
+from holdfast.engine.start import Decision, Step, decide, restart, start
+from holdfast.engine.verify import verify
 
 FIXED = frozenset({"scope"})
 SPEC = {"scope": "host", "user_agent": "me"}
@@ -178,3 +179,48 @@ async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):
         assert (await begin(rig, asked())).step is Step.RESUME
         await rig.work()
         assert (await rig.job()).status is Status.COMPLETED
+
+
+# -- restarts
+
+
+async def completed(rig):
+    """A job that has come to its end."""
+    await begin(rig, asked())
+    await rig.work()
+    return await rig.job()
+
+
+async def test_a_restart_takes_the_files_while_nobody_can_claim(leap, tmp_path, monkeypatch):
+    async with rigged(tmp_path, leap) as rig:
+        job = await completed(rig)
+        refused = []
+
+        def remove(segments, removed):
+            claiming = rig.ledger.claim(removed.id, "here/2/bb", now=leap.wall())
+            with pytest.raises(HalfRestarted) as error:
+                claiming.send(None)
+            refused.append(str(error.value))
+
+        monkeypatch.setattr(FakeSegments, "remove", remove)
+        fresh = await restart(rig.tools, job)
+        assert len(refused) == 1
+        assert (fresh.status, fresh.run, fresh.counters.queued) == (Status.PENDING, 2, 1)
+
+
+async def test_a_restart_that_was_interrupted_is_named_with_the_command_that_ends_it(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        job = await completed(rig)
+        await rig.jobs.empty(job.id)  # and the process was killed
+        for command in (
+            lambda: begin(rig, asked()),
+            lambda: begin(rig, asked(limits=Limits(max_pages=1))),
+            lambda: rig.jobs.extend(job.id, now=leap.wall()),
+            lambda: verify(rig.tools, job),
+        ):
+            with pytest.raises(HalfRestarted, match=f"holdfast restart {job.short_id}"):
+                await command()
+        assert (await restart(rig.tools, job)).status is Status.PENDING
+        assert (await begin(rig, asked())).step is Step.CLAIM
+        await rig.work()
+        assert (await rig.job()).counters.done == 1

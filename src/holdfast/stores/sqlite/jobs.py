@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
-from holdfast.domain.errors import JobHeld
+from holdfast.domain.errors import HalfRestarted, JobHeld
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
@@ -103,6 +103,8 @@ class SqliteJobs:
                 if job.status is Status.IN_PROGRESS:
                     # Items that its worker has in hand would be settled behind its back.
                     raise JobHeld(f"job {job.short_id} is being worked on; pause it, then change its limits")
+                if slices.change_of(db, job_id) == "restart":
+                    raise HalfRestarted(job.short_id)
                 stored = {
                     "limits": asdict(limits),
                     "pace": asdict(pace),
@@ -124,8 +126,8 @@ class SqliteJobs:
         await self.finish_change(job_id)
         return await self._database.run(steering.read_job, job_id)
 
-    async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
-        """From nothing, as a new run."""
+    async def empty(self, job_id: int) -> None:
+        """Unclaimable from the first slice on; see the port."""
 
         def begin(db: apsw.Connection) -> None:
             with immediate(db):
@@ -138,6 +140,10 @@ class SqliteJobs:
         await self._database.run(begin)
         while await self._database.run(slices.empty, job_id):
             pass
+
+    async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
+        """From nothing, as a new run."""
+        await self.empty(job_id)
         return await self._database.run(steering.new_run, job_id, seeds, phase, now)
 
     async def remove(self, job_id: int) -> None:
@@ -158,8 +164,8 @@ class SqliteJobs:
         while await self._database.run(slices.step, job_id):
             pass
 
-    async def unfinished(self) -> list[int]:
-        """Jobs whose removal or change of bounds was interrupted."""
+    async def unfinished(self) -> dict[int, str]:
+        """Jobs whose change was interrupted, each with that change."""
         return await self._database.run(slices.unfinished)
 
     async def tallies(self, job_id: int) -> list[Tally]:

@@ -8,7 +8,7 @@ import orjson
 
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.commit import Commit, Committed, HostQueue, Location
-from holdfast.domain.errors import LeaseLost, UnknownJob, UsageError
+from holdfast.domain.errors import HalfRestarted, LeaseLost, UnknownJob, UsageError
 from holdfast.domain.item import Item
 from holdfast.domain.job import Durability, Job
 from holdfast.domain.lease import Claim, Heartbeat, Lease
@@ -201,6 +201,8 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
         if not found:
             raise UnknownJob(f"job {job_id} is gone; `holdfast ls` lists what is there")
         status, changing = found[0]
+        if changing == "restart":
+            raise HalfRestarted(read_job(db, job_id).short_id)
         if changing is not None:
             raise UsageError(
                 f"a change of this job ({changing}) was interrupted; run that command again first"

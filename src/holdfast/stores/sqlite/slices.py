@@ -36,13 +36,16 @@ def change_of(db: apsw.Connection, job_id: int) -> str | None:
     return found[0][0] if found else None
 
 
-def unfinished(db: apsw.Connection) -> list[int]:
-    """Jobs that a crash left in the middle of a removal or of new bounds."""
-    return [job_id for (job_id,) in fetch(db, SQL["interrupted"])]
+def unfinished(db: apsw.Connection) -> dict[int, str]:
+    """Jobs that a crash left in the middle of a change, each with that change."""
+    return dict(fetch(db, SQL["interrupted"]))
 
 
 def step(db: apsw.Connection, job_id: int) -> bool:
-    """One slice of the change under way; False when it is through (or there is none)."""
+    """One slice of the change under way; False when it is through, when there is none, or when it is a restart.
+
+    A restart needs its first items again: only who gives them goes on with it.
+    """
     match change_of(db, job_id):
         case "remove":
             if not empty(db, job_id):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import apsw
 
 from holdfast.domain.commit import Ending
-from holdfast.domain.errors import AmbiguousJob, UnknownJob
+from holdfast.domain.errors import AmbiguousJob, HalfRestarted, UnknownJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import NO_START_PAGE, Job, NewJob
 from holdfast.domain.lease import Lease
@@ -138,6 +138,8 @@ def resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job:
     with immediate(db):
         job = read_job(db, job_id)
         status = after(job.status, action)
+        if slices.change_of(db, job_id) == "restart":
+            raise HalfRestarted(job.short_id)
         if job.status is Status.TIMEOUT:
             db.execute(SQL["grant_time"], {"job_id": job_id})
         if job.reason == NO_START_PAGE:

@@ -199,7 +199,8 @@ SELECT url FROM items
 SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
 
 -- name: interrupted
-SELECT id FROM jobs WHERE changing IN ('remove', 'bounds');
+-- Homes hold few jobs: a scan.
+SELECT id, changing FROM jobs WHERE changing IS NOT NULL;
 
 -- name: bounds
 SELECT bounds, commit_no FROM jobs WHERE id = :job_id;
