@@ -10,6 +10,7 @@ from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Status
+from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog, death
 
@@ -77,12 +78,20 @@ def decide(job: Job | None, new: NewJob, *, holder_lives: bool) -> Decision:
 def _raised(job: Job, new: Limits) -> bool:
     """Whether the new limits let a finished job go on: one of them was raised, and none of the others is in the way."""
     old = job.limits
-    deeper = old.max_depth is not None and (new.max_depth is None or new.max_depth > old.max_depth)
-    if not deeper and not job.counters.queued:
+    deeper = _higher(old.max_depth, new.max_depth)
+    cut_short = job.reason in {PAGE_LIMIT, BYTE_LIMIT}
+    if not deeper and not cut_short:
+        return False
+    if job.reason == BYTE_LIMIT and not _higher(old.max_bytes, new.max_bytes):
+        # It stands below that limit: the page that would not fit is still the next one.
         return False
     pages = new.max_pages is None or new.max_pages > job.counters.done
     size = new.max_bytes is None or new.max_bytes > job.counters.bytes
     return pages and size
+
+
+def _higher(old: int | None, new: int | None) -> bool:
+    return old is not None and (new is None or new > old)
 
 
 async def start(
@@ -108,14 +117,15 @@ async def start(
         return Started(await submit(new, seeds, public_id=public_id, phase=QUEUED, now=now), Step.SUBMIT)
     if decision.step is Step.NOTHING:
         return Started(job, Step.NOTHING)
+    if decision.step is Step.EXTEND:
+        # Before the limits: a crash in between leaves a job that goes on, not one whose limit was never raised again.
+        await tools.jobs.extend(job.id, now=now)
     if decision.rebound:
         await tools.jobs.change(
             job.id, limits=new.limits, pace=new.pace, checkpoints=new.checkpoints, spec=new.spec
         )
     if decision.step is Step.RESUME:
         await tools.jobs.resume(job.id, now=now)
-    elif decision.step is Step.EXTEND:
-        await tools.jobs.extend(job.id, now=now)
     return Started(await tools.ledger.job(job.id), decision.step)
 
 

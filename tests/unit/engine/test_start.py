@@ -1,16 +1,21 @@
 """The same command again, in every state of the job that it made before."""
 
+import asyncio
+
 import pytest
-from tests.kit.builders import job, new_job
+from tests.kit.builders import found, job, new_job, page
 from tests.kit.fakes import FakeSegments, rigged
 
 from holdfast.domain.checkpoint import CheckpointPolicy, Counters
 from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
+from holdfast.domain.item import Done
 from holdfast.domain.job import Limits, Pace
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Status
+from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
 from holdfast.engine.start import Decision, Step, decide, restart, start
 from holdfast.engine.verify import verify
+from holdfast.stores.sqlite.jobs import SqliteJobs
 
 FIXED = frozenset({"scope"})
 SPEC = {"scope": "host", "user_agent": "me"}
@@ -83,30 +88,33 @@ def test_other_bounds_are_applied(status, changes):
     assert decision.step in {Step.CLAIM, Step.RESUME}
 
 
-QUEUED = Counters(found=9, done=4, queued=5, bytes=400)
-ALL_DONE = Counters(found=4, done=4, bytes=400)
+DONE = Counters(found=4, done=4, bytes=400)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "counters", "goes_on"),
+    ("reason", "old", "new", "goes_on"),
     [
-        (Limits(max_pages=4), Limits(max_pages=5), QUEUED, True),
-        (Limits(max_pages=4), Limits(), QUEUED, True),
-        (Limits(max_pages=4), Limits(max_pages=4), QUEUED, False),
-        (Limits(max_pages=4), Limits(max_pages=3), QUEUED, False),
-        (Limits(max_pages=4), Limits(max_pages=99), ALL_DONE, False),
-        (Limits(max_bytes=400), Limits(max_bytes=500), QUEUED, True),
-        (Limits(max_bytes=400, max_pages=4), Limits(max_bytes=500, max_pages=4), QUEUED, False),
-        (Limits(max_depth=1), Limits(max_depth=2), ALL_DONE, True),
-        (Limits(max_depth=1), Limits(), ALL_DONE, True),
-        (Limits(max_depth=2), Limits(max_depth=1), ALL_DONE, False),
-        (Limits(max_depth=1, max_pages=4), Limits(max_depth=2, max_pages=4), ALL_DONE, False),
+        (PAGE_LIMIT, Limits(max_pages=4), Limits(max_pages=5), True),
+        (PAGE_LIMIT, Limits(max_pages=4), Limits(), True),
+        (PAGE_LIMIT, Limits(max_pages=4), Limits(max_pages=4), False),
+        (PAGE_LIMIT, Limits(max_pages=4), Limits(max_pages=3), False),
+        (None, Limits(max_pages=99), Limits(max_pages=100), False),
+        (BYTE_LIMIT, Limits(max_bytes=400), Limits(max_bytes=500), True),
+        (BYTE_LIMIT, Limits(max_bytes=450), Limits(max_bytes=460), True),
+        (BYTE_LIMIT, Limits(max_bytes=450), Limits(), True),
+        (BYTE_LIMIT, Limits(max_bytes=450), Limits(max_bytes=450), False),
+        (BYTE_LIMIT, Limits(max_bytes=450), Limits(max_bytes=420), False),
+        (BYTE_LIMIT, Limits(max_bytes=400, max_pages=4), Limits(max_bytes=500, max_pages=4), False),
+        (None, Limits(max_depth=1), Limits(max_depth=2), True),
+        (None, Limits(max_depth=1), Limits(), True),
+        (None, Limits(max_depth=2), Limits(max_depth=1), False),
+        (PAGE_LIMIT, Limits(max_depth=1, max_pages=4), Limits(max_depth=2, max_pages=4), False),
+        (BYTE_LIMIT, Limits(max_depth=1, max_bytes=450), Limits(max_depth=2, max_bytes=450), False),
     ],
 )
-def test_a_completed_job_goes_on_only_where_a_raised_limit_lets_it(old, new, counters, goes_on):
-    decision = decide(
-        stored(Status.COMPLETED, limits=old, counters=counters), asked(limits=new), holder_lives=False
-    )
+def test_a_completed_job_goes_on_only_where_a_raised_limit_lets_it(reason, old, new, goes_on):
+    completed = stored(Status.COMPLETED, reason=reason, limits=old, counters=DONE)
+    decision = decide(completed, asked(limits=new), holder_lives=False)
     assert decision.step is (Step.EXTEND if goes_on else Step.NOTHING)
 
 
@@ -166,6 +174,64 @@ async def test_a_completed_job_is_left_alone(leap, tmp_path):
         started = await begin(rig, asked())
         assert (started.step, started.job) == (Step.NOTHING, before)
         assert len(rig.site.started) == 1
+
+
+async def test_repeating_a_command_with_its_byte_limit_fetches_nothing(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        new = asked(limits=Limits(max_bytes=12), spec={**SPEC, "start": ["a", "b", "c"]})
+        await begin(rig, new)
+        await rig.work()
+        fetched = len(rig.site.started)
+        assert (await rig.job()).reason == BYTE_LIMIT
+        assert (await begin(rig, new)).step is Step.NOTHING
+        assert len(rig.site.started) == fetched
+
+
+async def test_links_that_wait_to_be_judged_again_are_let_go_on_by_a_raised_page_limit(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.links = {
+            "start": [found("m", 1)],
+            "m": [found("t", 2)],
+            "t": [found("x", 3, skip="depth")],
+            "z": [found("t", 1)],
+        }
+
+        async def late(item):
+            await asyncio.sleep(100)
+            return Done((page(item.url),), (found("t", 1),))
+
+        rig.site.behaviours["z"] = late
+        spec = {**SPEC, "start": ["start", "z"]}
+        one_by_one = CheckpointPolicy(items=1)
+        new = asked(limits=Limits(max_pages=4, max_depth=2), checkpoints=one_by_one, spec=spec)
+        await begin(rig, new)
+        await rig.work()
+        job = await rig.job()
+        assert (job.reason, job.counters.queued, job.counters.done) == (PAGE_LIMIT, 0, 4)
+
+        more = asked(limits=Limits(max_pages=10, max_depth=2), checkpoints=one_by_one, spec=spec)
+        assert (await begin(rig, more)).step is Step.EXTEND
+        await rig.work()
+        assert "x" in rig.site.paths
+
+
+async def test_a_raised_limit_holds_though_the_command_died_before_it_was_stored(leap, tmp_path, monkeypatch):
+    async with rigged(tmp_path, leap) as rig:
+        new = asked(limits=Limits(max_bytes=12), spec={**SPEC, "start": ["a", "b", "c"]})
+        await begin(rig, new)
+        await rig.work()
+        more = asked(limits=Limits(max_bytes=50), spec=new.spec)
+        with monkeypatch.context() as killed:
+            killed.setattr(SqliteJobs, "change", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                await begin(rig, more)
+        await begin(rig, more)
+        await rig.work()
+        assert (await rig.job()).counters.done == 3
+
+
+async def interrupted(*_arguments, **_names):
+    raise KeyboardInterrupt
 
 
 async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):
