@@ -22,11 +22,11 @@ async def stopped(store, status: Status) -> Working:
     if status is Status.PENDING:
         job = await store.submit("a", "b")
         work = Working(store, (await store.claim(job)).lease)
-        await work.commit(done(await work.item("a")))
+        await work.commit(done(await work.item("a")), active_s=5.0)
         await work.commit(reason=CheckpointReason.SHUTDOWN, ending=Ending(Action.RELEASE))
         return work
     work = await store.working("a", "b")
-    await work.commit(done(await work.item("a")))
+    await work.commit(done(await work.item("a")), active_s=5.0)
     endings = {
         Status.PAUSED: Ending(Action.PAUSE, "user"),
         Status.COMPLETED: Ending(Action.COMPLETE, "page limit"),
@@ -175,6 +175,21 @@ async def test_a_moved_depth_limit_moves_the_items_it_separates(store, monkeypat
     assert job.counters.queued == 9
     assert await store.jobs.unfinished() == {}
     await work.honest()
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.TIMEOUT, Status.FAILED])
+async def test_time_that_a_person_grants_counts_from_then_on(store, status):
+    work = await stopped(store, status)
+    await store.jobs.grant(work.lease.job_id, 60.0)
+    job = await work.job()
+    assert job.active_s > 0
+    assert (job.limits.time_limit_s, job.granted_s, job.status) == (60.0, job.active_s, status)
+
+
+async def test_time_is_not_granted_behind_a_workers_back(store):
+    work = await stopped(store, Status.IN_PROGRESS)
+    with pytest.raises(UsageError):
+        await store.jobs.grant(work.lease.job_id, 60.0)
 
 
 async def test_an_external_link_stays_outside_however_deep_we_go(store):

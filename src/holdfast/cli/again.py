@@ -45,12 +45,12 @@ def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
 def resume(job: str | None, time_limit: float | None, output: Path | None, json: bool, quiet: bool) -> int:
     """Go on with a stopped job, here, with the limits that it has.
 
-    A time limit that ran out is granted once more, or the one given here. Exit codes are those of crawl.
+    A time limit that ran out is granted once more; --time-limit sets another. Exit codes are those of crawl.
     """
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
-        from holdfast.engine.start import finish_change
+        from holdfast.engine.start import finish_change, take_up
 
         found = await home.tools.jobs.find(job)
         await finish_change(home.tools, found)
@@ -58,10 +58,8 @@ def resume(job: str | None, time_limit: float | None, output: Path | None, json:
         if found.status is not Status.PENDING:
             after(found.status, Action.RESUME)
         if time_limit is not None:
-            await _grant(home, found, time_limit)
-        if found.status is not Status.PENDING:
-            # A pending job has lost its worker, and waits for one: that is us.
-            await home.tools.jobs.resume(found.id, now=home.tools.clock.wall())
+            await home.tools.jobs.grant(found.id, time_limit)
+        await take_up(home.tools, found)
         shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
         return await _run(home, found.id, shown, ask)
 
@@ -106,13 +104,6 @@ async def _freed(home: "Home", found: Job) -> Job:
     from holdfast.engine.start import free
 
     return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
-
-
-async def _grant(home: "Home", job: Job, time_limit: float) -> None:
-    from dataclasses import replace
-
-    limits = replace(job.limits, time_limit_s=time_limit)
-    await home.tools.jobs.change(job.id, limits=limits, pace=job.pace, checkpoints=job.checkpoints)
 
 
 async def _run(home: "Home", job_id: int, shown: "Screen", ask: "Ask") -> int:

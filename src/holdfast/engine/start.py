@@ -124,9 +124,18 @@ async def start(
         await tools.jobs.change(
             job.id, limits=new.limits, pace=new.pace, checkpoints=new.checkpoints, spec=new.spec
         )
-    if decision.step is Step.RESUME:
-        await tools.jobs.resume(job.id, now=now)
+    if decision.step in {Step.CLAIM, Step.RESUME}:
+        await take_up(tools, job)
     return Started(await tools.ledger.job(job.id), decision.step)
+
+
+async def take_up(tools: Tools, job: Job) -> None:
+    """A person wants the job to go on: a stopped one is pending from here, and crashes are counted anew."""
+    if job.status is Status.PENDING:
+        # Its worker is gone, and some watchdog saw that: nobody but us has to be waited for.
+        await tools.jobs.count_anew(job.id)
+    else:
+        await tools.jobs.resume(job.id, now=tools.clock.wall())
 
 
 async def restart(tools: Tools, job: Job) -> Job:

@@ -94,6 +94,12 @@ class Jobs(Protocol):
     ) -> Job:
         """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices)."""
 
+    async def grant(self, job_id: int, time_limit_s: float) -> Job:
+        """The job may take so much active time from now on, whatever it has used up."""
+
+    async def count_anew(self, job_id: int) -> None:
+        """The count of recoveries without progress starts again, because a person takes up a pending job."""
+
     async def empty(self, job_id: int) -> None:
         """Begin a restart: what the earlier runs left is removed (in slices). Nobody can claim it before `restart`."""
 

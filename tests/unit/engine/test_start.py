@@ -234,6 +234,16 @@ async def interrupted(*_arguments, **_names):
     raise KeyboardInterrupt
 
 
+async def test_a_person_who_repeats_the_command_is_never_told_that_it_crashed_too_often(leap, tmp_path):
+    """Though each time another crawl's watchdog was the first to see that its worker was gone."""
+    async with rigged(tmp_path, leap) as rig:
+        for _ in range(9):
+            await begin(rig, asked())
+            await rig.claim()
+            await rig.crash()
+        assert (await rig.jobs.find(None)).status is Status.PENDING
+
+
 async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         await begin(rig, asked())

@@ -1,14 +1,13 @@
 """A person's side of the ledger: jobs submitted, found, wished upon, changed, removed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
-from holdfast.domain.errors import HalfRestarted, JobHeld
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
@@ -99,32 +98,23 @@ class SqliteJobs:
 
         def bound(db: apsw.Connection) -> None:
             with immediate(db):
-                job = steering.read_job(db, job_id)
-                if job.status is Status.IN_PROGRESS:
-                    # Items that its worker has in hand would be settled behind its back.
-                    raise JobHeld(f"job {job.short_id} is being worked on; pause it, then change its limits")
-                if slices.change_of(db, job_id) == "restart":
-                    raise HalfRestarted(job.short_id)
-                stored = {
-                    "limits": asdict(limits),
-                    "pace": asdict(pace),
-                    "checkpoints": asdict(checkpoints),
-                    "durability": job.durability.value,
-                }
-                db.execute(
-                    SQL["set_bounds"],
-                    {
-                        "job_id": job_id,
-                        "bounds": rows.dumps(stored),
-                        "spec": rows.dumps(job.spec if spec is None else spec),
-                    },
-                )
+                job = steering.at_rest(db, job_id)
+                bounded = replace(job, limits=limits, pace=pace, checkpoints=checkpoints)
+                steering.bound(db, bounded if spec is None else replace(bounded, spec=spec))
                 if limits.max_depth != job.limits.max_depth:
                     db.execute(SQL["changing"], {"job_id": job_id, "changing": "bounds"})
 
         await self._database.run(bound)
         await self.finish_change(job_id)
         return await self._database.run(steering.read_job, job_id)
+
+    async def grant(self, job_id: int, time_limit_s: float) -> Job:
+        """So much active time from now on."""
+        return await self._database.run(steering.grant, job_id, time_limit_s)
+
+    async def count_anew(self, job_id: int) -> None:
+        """A person takes it up; see the port."""
+        await self._rows("count_anew", {"job_id": job_id})
 
     async def empty(self, job_id: int) -> None:
         """Unclaimable from the first slice on; see the port."""

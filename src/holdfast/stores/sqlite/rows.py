@@ -15,7 +15,7 @@ from holdfast.ports.ledger import RecordRow
 Row = tuple[Any, ...]
 
 
-def bounds_of(new: NewJob) -> dict[str, Any]:
+def bounds_of(new: NewJob | Job) -> dict[str, Any]:
     """What bounds a job, as stored."""
     return {
         "limits": {

@@ -1,11 +1,12 @@
 """What a person's actions do to a job, one transaction each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 
 from holdfast.domain.commit import Ending
-from holdfast.domain.errors import AmbiguousJob, HalfRestarted, UnknownJob
+from holdfast.domain.errors import AmbiguousJob, HalfRestarted, JobHeld, UnknownJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import NO_START_PAGE, Job, NewJob
 from holdfast.domain.lease import Lease
@@ -150,6 +151,31 @@ def resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job:
             {"job_id": job_id, "status": status, "reason": None, "now": now, "finished": False},
         )
         event(db, job_id, now, "resumed", f"was {job.status}")
+        return read_job(db, job_id)
+
+
+def at_rest(db: apsw.Connection, job_id: int) -> Job:
+    """The job, if its bounds may change: items that its worker has in hand would be settled behind its back."""
+    job = read_job(db, job_id)
+    if job.status is Status.IN_PROGRESS:
+        raise JobHeld(f"job {job.short_id} is being worked on; pause it, then change its limits")
+    if slices.change_of(db, job_id) == "restart":
+        raise HalfRestarted(job.short_id)
+    return job
+
+
+def bound(db: apsw.Connection, job: Job) -> None:
+    """Store the job's bounds and spec as they stand in `job`."""
+    stored = {"job_id": job.id, "bounds": rows.dumps(rows.bounds_of(job)), "spec": rows.dumps(job.spec)}
+    db.execute(SQL["set_bounds"], stored)
+
+
+def grant(db: apsw.Connection, job_id: int, time_limit_s: float) -> Job:
+    """A time limit that counts from here, whatever was used up before."""
+    with immediate(db):
+        job = at_rest(db, job_id)
+        bound(db, replace(job, limits=replace(job.limits, time_limit_s=time_limit_s)))
+        db.execute(SQL["grant_time"], {"job_id": job_id})
         return read_job(db, job_id)
 
 

@@ -62,8 +62,14 @@ UPDATE chunks
    SET status = 'pending', worker_id = NULL, claims_since_progress = 0, stalls_since_progress = 0
  WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
 
+-- name: count_anew
+-- A person takes up what waits for a worker: the count of recoveries starts again. Index chunks_job.
+UPDATE chunks
+   SET claims_since_progress = 0, stalls_since_progress = 0
+ WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id) AND status = 'pending';
+
 -- name: grant_time
--- A time limit that ran out counts anew from here.
+-- The time limit counts anew from here. Primary key.
 UPDATE jobs SET granted_s = active_s WHERE id = :job_id;
 
 -- name: failed_seeds
