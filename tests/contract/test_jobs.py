@@ -123,7 +123,7 @@ async def test_asking_for_a_job_that_is_gone_is_an_unknown_job(store):
     with pytest.raises(UnknownJob):
         await store.ledger.claim(job.id, "here/1/aa", now=NOON)
     with pytest.raises(UnknownJob):
-        await store.jobs.pause(job.id, now=NOON, holder_lives=False)
+        await store.jobs.pause(job.id, now=NOON, dead=await store.jobs.holder(job.id))
 
 
 async def test_a_job_survives_its_process(home):
@@ -142,7 +142,7 @@ async def test_the_holder_is_who_claimed(store):
 
 async def test_events_tell_the_story_newest_first(store):
     work = await store.working("a")
-    await store.jobs.pause(work.lease.job_id, now=NOON + 5, holder_lives=True)
+    await store.jobs.pause(work.lease.job_id, now=NOON + 5)
     events = await store.jobs.events(work.lease.job_id, 10)
     assert [event.kind for event in events] == ["pause asked for", "claimed", "submitted"]
     assert events[0].at == NOON + 5

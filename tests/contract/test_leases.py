@@ -10,7 +10,7 @@ from tests.kit.clock import NOON
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Ending
-from holdfast.domain.errors import LeaseLost
+from holdfast.domain.errors import LeaseLost, UsageError
 from holdfast.domain.item import Failed, RetryAt
 from holdfast.domain.job import Limits
 from holdfast.domain.recovery import EXCEEDED, STALE, Recovery
@@ -69,8 +69,9 @@ async def test_only_a_pending_job_can_be_claimed(store):
     job = await store.submit()
     await store.claim(job)
     assert await store.ledger.claim(job.id, "here/2/bb", now=NOON) is None
+    holder = await store.jobs.holder(job.id)
     for stop in (
-        lambda: store.jobs.pause(job.id, now=NOON, holder_lives=False),
+        lambda: store.jobs.pause(job.id, now=NOON, dead=holder),
         lambda: store.jobs.cancel(job.id, now=NOON),
     ):
         await stop()
@@ -125,7 +126,7 @@ async def test_a_zombie_can_never_write_again(home, how):
         case "cancelled":
             await store.jobs.cancel(job.id, now=NOON)
         case "paused":
-            await store.jobs.pause(job.id, now=NOON, holder_lives=False)
+            await store.jobs.pause(job.id, now=NOON, dead=await store.jobs.holder(job.id))
         case "recovered":
             await recover(store, job)
         case "claimed again":
@@ -135,6 +136,7 @@ async def test_a_zombie_can_never_write_again(home, how):
             await store.jobs.cancel(job.id, now=NOON)
             await store.jobs.restart(job.id, [found("a")], phase="queued", now=NOON)
         case "removed":
+            await recover(store, job)
             await store.jobs.remove(job.id)
             await store.submit("a", "b", nth=2)
     before = await everything(store, (await store.jobs.find(None)).id)
@@ -154,11 +156,12 @@ async def test_a_zombie_can_never_write_again(home, how):
     assert await everything(store, (await store.jobs.find(None)).id) == before
 
 
-async def test_a_removal_that_was_begun_fences_the_holder_off(home, monkeypatch):
-    """Otherwise it would go on writing between the slices."""
+async def test_a_removal_that_was_begun_lets_nobody_write(home, monkeypatch):
+    """Otherwise rows would come to be between the slices."""
     zombie = await home.open().working("a", "b")
     item = await zombie.item("a")
     remover = home.open()
+    await recover(remover, await zombie.job())
 
     async def crash(_job_id):
         raise KeyboardInterrupt
@@ -168,6 +171,8 @@ async def test_a_removal_that_was_begun_fences_the_holder_off(home, monkeypatch)
         await remover.jobs.remove(zombie.lease.job_id)
     with pytest.raises(LeaseLost):
         await zombie.commit(done(item))
+    with pytest.raises(UsageError):
+        await remover.ledger.claim(zombie.lease.job_id, "here/2/bb", now=NOON)
 
 
 # -- heartbeats
@@ -301,7 +306,7 @@ async def test_taking_back_twice_does_it_once(store):
 
 async def test_a_pause_that_the_dead_holder_never_heard_ends_in_paused(store):
     work = await store.working("a")
-    job = await store.jobs.pause(work.lease.job_id, now=NOON, holder_lives=True)
+    job = await store.jobs.pause(work.lease.job_id, now=NOON)
     assert (job.status, job.desired) == (Status.IN_PROGRESS, "pause")
     assert await recover(store, job) is Status.PAUSED
     job = await work.job()
@@ -309,10 +314,20 @@ async def test_a_pause_that_the_dead_holder_never_heard_ends_in_paused(store):
     assert await store.ledger.claim(job.id, "here/2/bb", now=NOON) is None
 
 
+async def test_a_pause_for_a_dead_holder_is_a_wish_to_whoever_has_taken_over(store):
+    work = await store.working("a")
+    dead = await store.jobs.holder(work.lease.job_id)
+    await recover(store, await work.job())
+    claim = await store.claim(await work.job(), "here/2/bb")
+    job = await store.jobs.pause(work.lease.job_id, now=NOON, dead=dead)
+    assert (job.status, job.desired) == (Status.IN_PROGRESS, "pause")
+    assert await store.ledger.wish(claim.lease) == "pause"
+
+
 async def test_the_machine_that_goes_does_not_undo_a_persons_pause(store):
     """SIGTERM between the wish and its hearing: pending would resume by itself."""
     work = await store.working("a")
-    await store.jobs.pause(work.lease.job_id, now=NOON, holder_lives=True)
+    await store.jobs.pause(work.lease.job_id, now=NOON)
     await work.commit(reason=CheckpointReason.SHUTDOWN, ending=Ending(Action.RELEASE, "shutdown"))
     job = await work.job()
     assert (job.status, job.reason) == (Status.PAUSED, "user")
@@ -408,7 +423,7 @@ async def test_a_release_between_two_deaths_is_no_death(store):
 async def test_a_pause_is_a_wish_to_a_living_holder(store):
     work = await store.working("a", "b")
     assert await store.ledger.wish(work.lease) is None
-    await store.jobs.pause(work.lease.job_id, now=NOON, holder_lives=True)
+    await store.jobs.pause(work.lease.job_id, now=NOON)
     assert await store.ledger.wish(work.lease) == "pause"
     committed = await work.commit(done(await work.item("a")))
     assert committed.desired == "pause"

@@ -10,7 +10,7 @@ from tests.kit.clock import NOON
 
 from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, CheckpointReason
 from holdfast.domain.commit import Ending
-from holdfast.domain.errors import UnknownJob, UsageError, WrongState
+from holdfast.domain.errors import JobHeld, UnknownJob, UsageError, WrongState
 from holdfast.domain.item import Failed, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE, Limits, Pace
 from holdfast.domain.states import Action, Status
@@ -41,9 +41,14 @@ async def stopped(store, status: Status) -> Working:
     return work
 
 
+async def pause_of_the_dead(jobs, job_id):
+    """By somebody who saw that its worker is gone."""
+    return await jobs.pause(job_id, now=NOON, dead=await jobs.holder(job_id))
+
+
 ACTIONS = {
-    "pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON, holder_lives=False),
-    "wish to pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON, holder_lives=True),
+    "pause": pause_of_the_dead,
+    "wish to pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON),
     "cancel": lambda jobs, job_id: jobs.cancel(job_id, now=NOON),
     "resume": lambda jobs, job_id: jobs.resume(job_id, now=NOON),
     "extend": lambda jobs, job_id: jobs.extend(job_id, now=NOON),
@@ -317,6 +322,14 @@ async def test_a_removed_job_is_gone_and_no_other(store, monkeypatch, size):
     assert await store.jobs.unfinished() == {}
     again = await store.submit(nth=3)
     assert again.id not in {job.id, other.id}, "ids are never used again"
+
+
+async def test_a_job_that_somebody_took_up_meanwhile_is_not_removed(store):
+    work = await stopped(store, Status.IN_PROGRESS)
+    with pytest.raises(JobHeld):
+        await store.jobs.remove(work.lease.job_id)
+    await work.commit(done(await work.item("b")))
+    await work.honest()
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 9])

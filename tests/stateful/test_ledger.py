@@ -342,7 +342,8 @@ class Ledger(RuleBasedStateMachine):
     @precondition(lambda self: self.status == "in_progress")
     @rule(lives=st.booleans())
     def pause(self, lives) -> None:
-        self.run(self.store.jobs.pause(self.job_id, now=self.now, holder_lives=lives))
+        dead = None if lives else self.run(self.store.jobs.holder(self.job_id))
+        self.run(self.store.jobs.pause(self.job_id, now=self.now, dead=dead))
         if lives:
             self.model.desired = "pause"
         else:

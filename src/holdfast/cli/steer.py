@@ -88,7 +88,7 @@ async def _pause(home: "Home", job: Job) -> int:
         lives = holder is not None and tools.workers.lives(holder.worker_id) is not False
         if not told or not lives:
             after(job.status, Action.PAUSE)
-            job = await jobs.pause(job.id, now=tools.clock.wall(), holder_lives=lives)
+            job = await jobs.pause(job.id, now=tools.clock.wall(), dead=None if lives else holder)
             told = True
         elif tools.clock.monotonic() >= deadline:
             say(f"job {job.short_id} was asked to pause, but has not done so yet; see `holdfast show`.")

@@ -67,8 +67,8 @@ class Jobs(Protocol):
     async def holder(self, job_id: int) -> Heartbeat | None:
         """Who works on the job, or None."""
 
-    async def pause(self, job_id: int, *, now: float, holder_lives: bool) -> Job:
-        """Set the wish; where nobody lives to hear it the job is paused at once."""
+    async def pause(self, job_id: int, *, now: float, dead: Heartbeat | None = None) -> Job:
+        """Set the wish; where nobody holds the job, or only the claim that was seen dead, it is paused at once."""
 
     async def cancel(self, job_id: int, *, now: float) -> Job:
         """Cancel and fence: every late commit is refused from here on."""
@@ -107,7 +107,7 @@ class Jobs(Protocol):
         """From nothing, as a new run; emptied first where that wasn't done."""
 
     async def remove(self, job_id: int) -> None:
-        """Forget the job (in slices)."""
+        """Forget the job (in slices). JobHeld if it is in progress."""
 
     async def unfinished(self) -> dict[int, str]:
         """Jobs whose change (`remove`, `restart`, `bounds`) was interrupted, each with that change."""

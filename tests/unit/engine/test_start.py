@@ -160,7 +160,7 @@ async def test_a_resumed_job_with_new_limits_has_both(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         await begin(rig, asked())
         claim = await rig.claim()
-        await rig.jobs.pause(claim.job.id, now=leap.wall(), holder_lives=False)
+        await rig.jobs.pause(claim.job.id, now=leap.wall(), dead=await rig.jobs.holder(claim.job.id))
         started = await begin(rig, asked(limits=Limits(max_pages=1)))
         assert started.step is Step.RESUME
         assert (started.job.status, started.job.limits.max_pages) == (Status.PENDING, 1)
@@ -241,7 +241,7 @@ async def test_a_person_who_repeats_the_command_is_never_told_that_it_crashed_to
             await begin(rig, asked())
             await rig.claim()
             await rig.crash()
-        assert (await rig.jobs.find(None)).status is Status.PENDING
+            assert (await rig.jobs.find(None)).status is Status.PENDING
 
 
 async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):

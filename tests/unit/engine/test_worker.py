@@ -336,7 +336,7 @@ async def test_a_persons_pause_is_heard_with_the_next_commit(leap, tmp_path):
         rig.site.takes_s = 1.0
         job = await rig.submit(*names(100))
         claim = await rig.claim()
-        await rig.jobs.pause(job.id, now=leap.wall(), holder_lives=True)
+        await rig.jobs.pause(job.id, now=leap.wall())
         ending = await rig.worker(claim).work()
         assert (ending.action, ending.reason) == (Action.PAUSE, "user")
         job = await rig.job()

@@ -11,7 +11,7 @@ from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPol
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
-from holdfast.domain.states import Action, Status, after
+from holdfast.domain.states import Action, after
 from holdfast.ports.jobs import Event, HostReport, Tally
 from holdfast.stores.sqlite import rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
@@ -69,9 +69,9 @@ class SqliteJobs:
         found = await self._rows("holder", {"job_id": job_id})
         return Heartbeat(*found[0]) if found else None
 
-    async def pause(self, job_id: int, *, now: float, holder_lives: bool) -> Job:
+    async def pause(self, job_id: int, *, now: float, dead: Heartbeat | None = None) -> Job:
         """A wish to a living holder, else paused at once."""
-        return await self._database.run(steering.pause, job_id, now=now, holder_lives=holder_lives)
+        return await self._database.run(steering.pause, job_id, now=now, dead=dead)
 
     async def cancel(self, job_id: int, *, now: float) -> Job:
         """Fenced in the same transaction."""
@@ -138,15 +138,7 @@ class SqliteJobs:
 
     async def remove(self, job_id: int) -> None:
         """Forgotten from the first slice on; the rows go slice by slice."""
-
-        def begin(db: apsw.Connection) -> None:
-            with immediate(db):
-                steering.read_job(db, job_id)
-                db.execute(SQL["changing"], {"job_id": job_id, "changing": "remove"})
-                # A worker that went on writing between the slices would leave rows behind.
-                db.execute(SQL["fence_off"], {"job_id": job_id, "status": Status.CANCELLED})
-
-        await self._database.run(begin)
+        await self._database.run(steering.forget, job_id)
         await self.finish_change(job_id)
 
     async def finish_change(self, job_id: int) -> None:

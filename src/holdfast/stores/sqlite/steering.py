@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import apsw
 
-from holdfast.domain.commit import Ending
 from holdfast.domain.errors import AmbiguousJob, HalfRestarted, JobHeld, UnknownJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import NO_START_PAGE, Job, NewJob
-from holdfast.domain.lease import Lease
+from holdfast.domain.lease import Heartbeat, Lease
 from holdfast.domain.states import Action, Status, after
 from holdfast.stores.sqlite import rows, slices
 from holdfast.stores.sqlite.change import Change, count, event, tally
@@ -103,12 +102,15 @@ def new_run(db: apsw.Connection, job_id: int, seeds: Sequence[Found], phase: str
         return read_job(db, job_id)
 
 
-def pause(db: apsw.Connection, job_id: int, *, now: float, holder_lives: bool) -> Job:
-    """A wish to whoever works on it; paused at once where nobody does."""
-    if not holder_lives:
-        return stop(db, job_id, Action.PAUSE, "user", now)
+def pause(db: apsw.Connection, job_id: int, *, now: float, dead: Heartbeat | None) -> Job:
+    """A wish to whoever works on it by now; paused at once where nobody does, or only the one who was seen dead."""
     with immediate(db):
         after(read_job(db, job_id).status, Action.PAUSE)
+        holders = {
+            (chunk_id, epoch) for _, chunk_id, epoch, *_ in fetch(db, SQL["holder"], {"job_id": job_id})
+        }
+        if holders <= ({(dead.chunk_id, dead.epoch)} if dead else set()):
+            return _stopped(db, job_id, Action.PAUSE, "user", now)
         db.execute(SQL["wish_pause"], {"job_id": job_id})
         event(db, job_id, now, "pause asked for", "")
         return read_job(db, job_id)
@@ -117,21 +119,24 @@ def pause(db: apsw.Connection, job_id: int, *, now: float, holder_lives: bool) -
 def stop(db: apsw.Connection, job_id: int, action: Action, reason: str, now: float) -> Job:
     """End the job's work and fence off whoever holds it, in the same transaction."""
     with immediate(db):
-        status = after(read_job(db, job_id).status, action)
-        ending = Ending(action, reason)
-        db.execute(SQL["fence_off"], {"job_id": job_id, "status": status})
-        db.execute(
-            SQL["set_status"],
-            {
-                "job_id": job_id,
-                "status": status,
-                "reason": ending.reason,
-                "now": now,
-                "finished": status is Status.CANCELLED,
-            },
-        )
-        event(db, job_id, now, status, reason)
-        return read_job(db, job_id)
+        return _stopped(db, job_id, action, reason, now)
+
+
+def _stopped(db: apsw.Connection, job_id: int, action: Action, reason: str, now: float) -> Job:
+    status = after(read_job(db, job_id).status, action)
+    db.execute(SQL["fence_off"], {"job_id": job_id, "status": status})
+    db.execute(
+        SQL["set_status"],
+        {
+            "job_id": job_id,
+            "status": status,
+            "reason": reason,
+            "now": now,
+            "finished": status is Status.CANCELLED,
+        },
+    )
+    event(db, job_id, now, status, reason)
+    return read_job(db, job_id)
 
 
 def resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job:
@@ -162,6 +167,15 @@ def at_rest(db: apsw.Connection, job_id: int) -> Job:
     if slices.change_of(db, job_id) == "restart":
         raise HalfRestarted(job.short_id)
     return job
+
+
+def forget(db: apsw.Connection, job_id: int) -> None:
+    """Nobody can claim the job from here on. Somebody who took it up meanwhile keeps it: JobHeld."""
+    with immediate(db):
+        job = read_job(db, job_id)
+        if job.status is Status.IN_PROGRESS:
+            raise JobHeld(f"job {job.short_id} is being worked on by now; see it with `holdfast show`")
+        db.execute(SQL["changing"], {"job_id": job_id, "changing": "remove"})
 
 
 def bound(db: apsw.Connection, job: Job) -> None:
