@@ -156,10 +156,12 @@ def test_a_job_that_somebody_works_on_is_refused_and_can_be_waited_for(holdfast,
     refused = holdfast.run("crawl", server.start)
     assert refused.code == 2
     assert f"process {running.pid} on " in refused.sentence
+    assert "--wait" in refused.sentence
     for words in (["resume"], ["restart"], ["rm", "--yes"], ["verify"]):
         other = holdfast.run(*words)
         assert other.code == 2, words
-        assert "Traceback" not in other.err
+        assert "`holdfast pause " in other.sentence
+        assert "--wait" not in other.err
     waiter = holdfast.start("crawl", server.start, *SLOW, "--wait", "--json")
     until(lambda: _has_open(waiter.pid, holdfast.ledger), "the second one is at the ledger")
     time.sleep(0.5)

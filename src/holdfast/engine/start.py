@@ -177,7 +177,7 @@ async def free(
                 holder, why=why, stalled=False, rules=None, now=tools.clock.wall(), silent=silent
             )
         elif not wait:
-            raise held(job, holder)
+            raise held(job, holder, "wait for it with --wait" if new is not None else None)
         else:
             if not told:
                 on_wait(holder)
@@ -187,15 +187,19 @@ async def free(
     return await tools.ledger.job(job.id)
 
 
-def held(job: Job, holder: Heartbeat | None) -> JobHeld:
-    """The refusal of a job that somebody else works on; nobody where that one is done by now."""
+def held(job: Job, holder: Heartbeat | None, instead: str | None = None) -> JobHeld:
+    """The refusal of a job that somebody else works on; nobody where that one is done by now.
+
+    `instead` is what the command can do about it, where it can do anything.
+    """
     if holder is None:
         return JobHeld(
             f"another process took job {job.short_id} a moment ago; see it with `holdfast show {job.short_id}`"
         )
+    pause = f"stop it with `holdfast pause {job.short_id}`"
     return JobHeld(
         f"job {job.short_id} is being worked on by {_named(holder)}. "
-        f"See it with `holdfast watch {job.short_id}`, or wait for it with --wait."
+        f"See it with `holdfast watch {job.short_id}`, or {instead or pause}."
     )
 
 
