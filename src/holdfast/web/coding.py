@@ -19,6 +19,11 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15
 _ZSTD_WINDOW: Final = 8 * 1024 * 1024
 """The largest window that RFC 9659 lets a server ask of us."""
+_MOST_STREAMS: Final = 2000
+"""So many streams in a row may make up one body: twice what block-wise gzip needs for the largest one."""
+_MOST_CODINGS: Final = 5
+_FEED: Final = 16 * 1024
+"""So much at once for a stream that others follow: what it leaves over is copied."""
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_PIECE: Final = 2048
 _PLAIN_SAMPLE: Final = 1024
@@ -36,6 +41,10 @@ class _Torn(Exception):
 
 class _TooLong(Exception):
     """The stream gives more than it may."""
+
+
+class _TooMany(Exception):
+    """The body consists of more streams than it may."""
 
 
 class _Undecodable(Exception):
@@ -57,14 +66,19 @@ def decode(payload: bytes, applied: list[str], cap: int, *, framed: bool) -> byt
     FetchFailed with `bomb`, `bad_encoding` or `truncated` otherwise.
     """
     body = payload
-    for name in reversed(applied):
-        decoder = _DECODERS.get(name)
-        if decoder is None or not body:
-            continue
+    known = [name for name in reversed(applied) if name in _DECODERS]
+    if len(known) > _MOST_CODINGS:
+        raise FetchFailed("bomb", f"packed {len(known)} times", transient=False)
+    for name in known:
+        decoder = _DECODERS[name]
+        if not body:
+            break
         try:
             body = decoder(body, cap)
         except _TooLong:
             raise FetchFailed("bomb", f"{name} gives more than {cap} bytes", transient=False) from None
+        except _TooMany:
+            raise FetchFailed("bomb", f"more than {_MOST_STREAMS} {name} streams", transient=False) from None
         except _Torn as torn:
             if not framed or not torn.body:
                 raise FetchFailed("truncated", f"the {name} stream stops midway", transient=True) from None
@@ -80,29 +94,55 @@ def _plainly_text(data: bytes) -> bool:
     return len(sample.translate(None, _CONTROLS)) == len(sample)
 
 
-def _inflate(data: bytes, wbits: int, cap: int) -> tuple[bytes, bytes]:
-    """One stream and what follows it."""
+def _inflate(data: bytes, wbits: int, cap: int, start: int = 0, feed: int | None = None) -> tuple[bytes, int]:
+    """The stream that begins there, and where it ends. `feed`: in pieces of so many bytes, else in one."""
     stream = isal_zlib.decompressobj(wbits)
-    try:
-        body = stream.decompress(data, cap + 1)
-    except _IsalError as error:
-        raise _Undecodable(str(error)) from None
-    if len(body) > cap:
-        raise _TooLong
+    pieces: list[bytes] = []
+    size, end = 0, start
+    while end < len(data) and not stream.eof:
+        fed = data[end:] if feed is None else data[end : end + feed]
+        try:
+            piece = stream.decompress(fed, cap + 1 - size)
+        except _IsalError as error:
+            raise _Undecodable(str(error)) from None
+        pieces.append(piece)
+        size += len(piece)
+        if size > cap:
+            raise _TooLong
+        end += len(fed) - len(stream.unused_data)
     if not stream.eof:
-        return _whole(data, [body], finished=False), b""
-    return body, stream.unused_data
+        return _whole(data, pieces, finished=False), end
+    return b"".join(pieces), end
 
 
 def _gunzip(data: bytes, cap: int) -> bytes:
-    body, rest = _inflate(data, _GZIP, cap)
-    while rest.startswith(_GZIP_MAGIC):
+    return _in_a_row(
+        data,
+        cap,
+        _GZIP_MAGIC,
+        lambda start, left: _inflate(data, _GZIP, left, start, _FEED if start else None),
+    )
+
+
+def _in_a_row(
+    data: bytes, cap: int, magic: bytes, stream_at: Callable[[int, int], tuple[bytes, int]]
+) -> bytes:
+    """What several streams give one after the other. What follows the last whole one is dropped.
+
+    `stream_at` reads the stream that begins at an offset, with room for so many bytes; it gives its end, too.
+    """
+    body, end = stream_at(0, cap)
+    pieces, size = [body], len(body)
+    while data.startswith(magic, end):
+        if len(pieces) == _MOST_STREAMS:
+            raise _TooMany
         try:
-            more, rest = _inflate(rest, _GZIP, cap - len(body))
+            more, end = stream_at(end, cap - size)
         except (_Undecodable, _Torn):
             break
-        body += more
-    return body
+        pieces.append(more)
+        size += len(more)
+    return body if len(pieces) == 1 else b"".join(pieces)
 
 
 def _deflate(data: bytes, cap: int) -> bytes:
@@ -134,33 +174,28 @@ def _unbrotli(data: bytes, cap: int) -> bytes:
 
 
 def _unzstd(data: bytes, cap: int) -> bytes:
-    body, rest = _zstd_frame(data, cap)
-    while rest.startswith(_ZSTD_MAGIC):
-        try:
-            more, rest = _zstd_frame(rest, cap - len(body))
-        except (_Undecodable, _Torn):
-            break
-        body += more
-    return body
+    return _in_a_row(data, cap, _ZSTD_MAGIC, lambda start, left: _zstd_frame(data, start, left))
 
 
-def _zstd_frame(data: bytes, cap: int) -> tuple[bytes, bytes]:
-    """One frame and what follows it. Fed in small pieces: each can give 32,768 times its size at once."""
+def _zstd_frame(data: bytes, start: int, cap: int) -> tuple[bytes, int]:
+    """The frame that begins there, and where it ends. Fed in small pieces: each can give 32,768 times its size."""
     stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
     pieces: list[bytes] = []
-    size = 0
-    for start in range(0, len(data), _ZSTD_PIECE):
+    size, end = 0, start
+    while end < len(data) and not stream.eof:
+        fed = data[end : end + _ZSTD_PIECE]
         try:
-            piece = stream.decompress(data[start : start + _ZSTD_PIECE])
+            piece = stream.decompress(fed)
         except zstandard.ZstdError as error:
             raise _Undecodable(str(error)) from None
         pieces.append(piece)
         size += len(piece)
         if size > cap:
             raise _TooLong
-        if stream.eof:
-            return b"".join(pieces), stream.unused_data + data[start + _ZSTD_PIECE :]
-    return _whole(data, pieces, finished=stream.eof), b""
+        end += len(fed) - len(stream.unused_data)
+    if not stream.eof:
+        return _whole(data, pieces, finished=False), end
+    return b"".join(pieces), end
 
 
 def _whole(data: bytes, pieces: list[bytes], *, finished: bool) -> bytes:

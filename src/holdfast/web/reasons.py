@@ -16,7 +16,7 @@
 | stream | the server, or its connection, gave up one HTTP/2 stream | yes |
 | header_too_large | the response's head passes `header_bytes` | no |
 | too_large | the body passes the cap, announced or counted while streaming | no |
-| bomb | the body decodes to more than `decoded_bytes` | no |
+| bomb | the body decodes to more than `decoded_bytes`, or is packed in absurdly many streams or codings | no |
 | bad_encoding | the body doesn't decode as its Content-Encoding says, and isn't plain text either | no |
 | closed | the fetcher was closed meanwhile | yes |
 | internal | libcurl failed in a way that this table doesn't know; the detail has its words | yes |

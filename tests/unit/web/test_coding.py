@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.ports.fetcher import FetchFailed
-from holdfast.web.coding import codings, decode
+from holdfast.web.coding import DECODED_BYTES, codings, decode
 
 CAP = 1_000_000
 TEXT = b"<html>" + b"some text, again and again" * 1000
@@ -117,6 +117,28 @@ def test_several_streams_in_a_row_are_one_body(coding):
     encode = ENCODERS[coding]
     assert decode(encode(TEXT) + encode(NOISE), [coding], CAP, framed=True) == TEXT + NOISE
     assert reason(encode(b"x" * CAP) + encode(b"x"), [coding]) == "bomb"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_so_many_streams_that_unpacking_them_would_stop_the_crawl_are_a_bomb(coding):
+    empty = ENCODERS[coding](b"")
+    assert decode(empty * 2000 + b"end", [coding], CAP, framed=True) == b""
+    assert reason(empty * 1_000_000, [coding]) == "bomb"
+
+
+def test_block_wise_gzip_of_the_largest_body_is_no_bomb():
+    block = 65_280
+    body = bytes(DECODED_BYTES)
+    blocks = gzip.compress(body[:block], 1) * (DECODED_BYTES // block)
+    assert decode(blocks, ["gzip"], DECODED_BYTES, framed=True) == body[: DECODED_BYTES // block * block]
+
+
+def test_so_many_codings_that_no_server_means_them_are_a_bomb():
+    packed = TEXT
+    for _ in range(6):
+        packed = gzip.compress(packed)
+    assert decode(packed, ["gzip"] * 5, CAP, framed=True) == gzip.compress(TEXT)
+    assert reason(packed, ["gzip"] * 6) == "bomb"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
