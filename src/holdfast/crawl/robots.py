@@ -17,7 +17,7 @@ from protego import Protego
 
 from holdfast.crawl.outage import NOBODY_THERE, Outages
 from holdfast.domain.retry import Cause, GiveUp, RetryPolicy, parse_http_date, parse_retry_after
-from holdfast.domain.url import join
+from holdfast.domain.url import join_location
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import Fetcher, FetchFailed, Request, Response
 
@@ -141,7 +141,7 @@ class Robots:
                 return self._unknown(origin, reason, transient=failed.transient)
             if not 300 <= response.status < 400:  # noqa: PLR2004 - redirects
                 return await self._judge(origin, response)
-            target = join(url, response.header("location") or "")
+            target = join_location(url, response.header("location") or "")
             if target is None or target == url:
                 break
             url = target

@@ -59,6 +59,14 @@ def join(base: str, href: str) -> str | None:
     return Base(base).join(href)
 
 
+def join_location(base: str, location: str) -> str | None:
+    """The same for a Location header's value, whose bytes are read as Latin-1.
+
+    Those beyond ASCII are percent-encoded as they came, as browsers do, whatever characters they stand for.
+    """
+    return join(base, _RAW_BYTE.sub(lambda byte: f"%{ord(byte.group()):02X}", location))
+
+
 class Base:
     """What the links of a page are relative to: its URL, absolute and serialised (canonical, or what `join` gave)."""
 
@@ -155,6 +163,7 @@ _PLAIN_QUERY = r"(?:\?[A-Za-z0-9_.~=&;,+-]+)?"
 _PLAIN_NAMES = re.compile(rf"((?:\.\./)*)({_PLAIN_SEGMENTS}{_PLAIN_QUERY})(?:#[^\r\n\t]*)?")
 _PLAIN_PATH = re.compile(rf"(/{_PLAIN_SEGMENTS}{_PLAIN_QUERY})(?:#[^\r\n\t]*)?")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_RAW_BYTE = re.compile("[\x80-\xff]")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _HEX = frozenset("0123456789abcdefABCDEF")
 

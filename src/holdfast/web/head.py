@@ -7,6 +7,8 @@ from typing import Final
 from holdfast.ports.fetcher import FetchFailed
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+_BLANKS: Final = " \t"
+"""What surrounds values. Not all that Python takes for white: the bytes 85 and A0 may be parts of UTF-8."""
 _CONTINUED: Final = (" ", "\t")
 _SWITCHING: Final = 101
 _FIRST_FINAL: Final = 200
@@ -102,9 +104,9 @@ def _until_blank(rows: Iterator[str]) -> Headers:
             break
         if row.startswith(_CONTINUED) and headers:
             name, value = headers[-1]
-            headers[-1] = (name, f"{value} {row.strip()}".strip())
+            headers[-1] = (name, f"{value} {row.strip(_BLANKS)}".strip(_BLANKS))
             continue
         name, colon, value = row.partition(":")
         if colon:
-            headers.append((name.strip(), value.strip(" \t")))
+            headers.append((name.strip(), value.strip(_BLANKS)))
     return tuple(headers)

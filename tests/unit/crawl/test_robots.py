@@ -44,6 +44,16 @@ def test_rules_for_us_come_before_rules_for_all():
     assert rules.delay_s == 2
 
 
+def test_a_redirect_to_raw_bytes_is_followed_to_those_bytes():
+    answers = {
+        ROBOTS: moved("/é.txt".encode().decode("latin-1")),
+        HOST + "/%C3%A9.txt": text("User-agent: *\nDisallow: /"),
+    }
+    rules = asyncio.run(asking(answers)[0].of(HOST))
+    assert isinstance(rules, Rules)
+    assert not rules.allows(HOST + "/x")
+
+
 @pytest.mark.parametrize("answer", [reply(404), reply(403), reply(401), reply(204), text(""), text(" \n")])
 def test_no_rules_allow_everything(answer):
     rules = rules_of(answer)

@@ -19,6 +19,7 @@ from holdfast.domain.url import (
     hostname,
     is_address,
     join,
+    join_location,
     origin,
 )
 
@@ -143,6 +144,23 @@ def test_credentials_are_not_repeated_in_the_complaint():
 )
 def test_join(href, leads_to):
     assert join("https://example.com/d/p?x", href) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("sent", "leads_to"),
+    [
+        ("/café".encode(), "https://example.com/caf%C3%A9"),
+        ("/café".encode("latin-1"), "https://example.com/caf%E9"),
+        ("/à".encode(), "https://example.com/%C3%A0"),
+        ("?q=é".encode(), "https://example.com/d/p?q=%C3%A9"),
+        ("https://bücher.example/".encode(), "https://xn--bcher-kva.example/"),
+        (b"/caf%C3%A9", "https://example.com/caf%C3%A9"),
+        (b"  ../x#part ", "https://example.com/x"),
+        (b"mailto:a@b.c", None),
+    ],
+)
+def test_a_location_means_the_bytes_that_were_sent(sent, leads_to):
+    assert join_location("https://example.com/d/p?x", sent.decode("latin-1")) == leads_to
 
 
 def test_a_long_link_is_known_by_its_name():

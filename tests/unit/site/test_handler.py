@@ -8,7 +8,18 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.unit.site.web_of_dict import NOW, START, StillClock, crawl, handle, item, moved, page, reply
+from tests.unit.site.web_of_dict import (
+    NOW,
+    START,
+    Answer,
+    StillClock,
+    crawl,
+    handle,
+    item,
+    moved,
+    page,
+    reply,
+)
 
 from holdfast.domain.item import Done, Failed, Found, Outcome, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
@@ -110,6 +121,18 @@ def test_a_redirect_stands_for_an_item_at_the_same_depth(status):
     assert outcome.records[0].kind == "redirect"
     assert outcome.records[0].data["location"] == "https://example.com/new"
     assert outcome.records[0].exchange.response.status == status
+
+
+def test_a_redirect_to_raw_bytes_leads_to_those_bytes_and_no_others():
+    sent = "/café à".encode().decode("latin-1")
+    outcome = handle({START: moved(sent)}, item(depth=1))
+    assert urls(outcome) == {"https://example.com/caf%C3%A9%20%C3%A0": None}
+
+
+def test_a_redirect_to_itself_in_raw_bytes_that_sets_a_cookie_is_asked_again_with_it():
+    one = item("https://example.com/%C3%A0")
+    gate: list[Answer] = [moved("/à".encode().decode("latin-1"), 302, ("Set-Cookie", "seen=1")), page("/in")]
+    assert urls(handle({one.url: gate}, one)) == {"https://example.com/in": None}
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,14 @@ def test_a_redirect_leads_to_its_target_again():
     assert tuple(SitePipeline().relink(job(SiteSpec((START,))), {}, one, record, None)) == outcome.found
 
 
+def test_a_redirect_to_raw_bytes_leads_there_again():
+    one = item(START + "old", 2)
+    outcome = handle({one.url: moved("/à".encode().decode("latin-1"))}, one)
+    assert isinstance(outcome, Redirected)
+    assert [found.url for found in outcome.found] == [START + "%C3%A0"]
+    assert tuple(relinked(SiteSpec((START,)), {}, one, outcome)) == outcome.found
+
+
 def test_the_cursors_seeds_count():
     outcome = handle({START: page("https://www.example.com/x")})
     found = relinked(

@@ -17,7 +17,7 @@ from holdfast.domain.retry import (
     parse_http_date,
     parse_retry_after,
 )
-from holdfast.domain.url import join
+from holdfast.domain.url import join_location
 from holdfast.pipelines.site.facts import base_of, facts_of, page_facts, read_page
 from holdfast.pipelines.site.links import Link, Links, found
 from holdfast.pipelines.site.seeds import Notes, judge_for
@@ -141,7 +141,9 @@ class SiteHandler:
         cookies: dict[str, str] = {}
         response = await self._fetcher.fetch(Request(url))
         for _ in range(MAX_COOKIE_TRIES):
-            if response.status not in _REDIRECTS or join(url, response.header("location") or "") != url:
+            if response.status not in _REDIRECTS:
+                break
+            if join_location(url, response.header("location") or "") != url:
                 break
             given = _cookies(response)
             if not given:
@@ -188,7 +190,7 @@ class SiteHandler:
                 return list(links)
 
     def _redirected(self, item: Item, response: Response) -> Outcome:
-        target = join(item.url, (response.header("location") or "").strip())
+        target = join_location(item.url, response.header("location") or "")
         if not response.header("location") or target is None:
             return self._failed("bad_redirect", response)
         if target == item.url:

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
-from holdfast.domain.url import join
+from holdfast.domain.url import join_location
 from holdfast.pipelines.site.facts import base_of, read_page
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.links import all_findings, found
@@ -59,7 +59,7 @@ class SitePipeline:
         location = record.data["location"]
         if reading is not None:
             stored = next((value for key, value in reading.headers if key.lower() == "location"), "")
-            location = join(item.url, stored.strip()) or location
+            location = join_location(item.url, stored) or location
         return (found(location, item.depth, item.id, judge.judge(location, item.depth)),)
 
     def _judge(self, job: Job, notes: Notes) -> Judge:
