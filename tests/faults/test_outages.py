@@ -1,7 +1,9 @@
 """A site that is down for a while costs no page, however short the patience with each of them."""
 
 import pytest
-from tests.kit.process import CONCURRENCY, assert_promise, until
+from tests.kit.process import CONCURRENCY, Fault, assert_promise, until
+
+from holdfast.ports.faults import FaultPoint
 
 pytestmark = pytest.mark.failure
 
@@ -27,6 +29,19 @@ def test_a_site_that_goes_down_in_mid_crawl(holdfast, server):
     ended = running.ended()
     assert ended.code == 0, ended
     assert_promise(holdfast, server, again=CONCURRENCY)
+
+
+def test_a_site_that_is_down_when_a_killed_crawl_is_started_again(holdfast, server):
+    # given a crawl that was killed, and whose site can't be reached when it is started again: not even robots.txt
+    holdfast.crawl_and_die(server.start, fault=Fault(at=FaultPoint.AFTER_COMMIT, nth=6))
+    with server.down():
+        running = holdfast.crawl(server.start)
+        outlasts(holdfast, running)
+
+    # then it carries on when the site is back
+    ended = running.ended()
+    assert ended.code == 0, ended
+    assert_promise(holdfast, server)
 
 
 def test_a_site_that_stays_down_is_given_up_in_the_end(holdfast, server):
