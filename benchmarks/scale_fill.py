@@ -17,6 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
+
 from holdfast.bootstrap import open_home
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
@@ -98,8 +100,12 @@ async def settle(ledger: Ledger, lease: Lease, seed: Item) -> Lease:
 
 
 def size_of(home_path: Path) -> int:
-    """Bytes of the ledger on disk, what is in its WAL included."""
-    return sum(file.stat().st_size for file in home_path.glob("holdfast.db*"))
+    """Bytes of the ledger, what is still in its WAL included; the WAL's own file is of one size, however many URLs."""
+    db = apsw.Connection(str(home_path / "holdfast.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return int(db.pragma("page_count")) * int(db.pragma("page_size"))
+    finally:
+        db.close()
 
 
 async def fill(home_path: Path, start_url: str, known: int, queued: int) -> dict[str, object]:
