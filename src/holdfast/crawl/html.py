@@ -140,7 +140,7 @@ def _note_link(head: _Head, node: LexborNode) -> None:
 
 def _line(text: str | None, limit: int) -> str:
     # Cut first: a title may be as large as a body.
-    return _SPACES.sub(" ", text[: 4 * limit]).strip()[:limit] if text else ""
+    return " ".join(text[: 4 * limit].split())[:limit] if text else ""
 
 
 _HIDDEN = frozenset({

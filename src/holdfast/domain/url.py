@@ -87,7 +87,7 @@ class Base:
         url = self._plainly(href)
         if url is not None:
             return url
-        if len(href) > MAX_HREF_CHARS:
+        if len(href) > MAX_HREF_CHARS or href.startswith(_ELSEWHERE):
             return None
         try:
             url = join_url(self._url, href)
@@ -111,6 +111,8 @@ class Base:
         own = self._origin
         if own is None:
             return None
+        if href.startswith("#"):
+            return self._url
         if plain := _PLAIN_NAMES.fullmatch(href):
             return self._up(plain.end(1) // 3) + plain[2]
         if plain := _PLAIN_PATH.fullmatch(href):
@@ -157,6 +159,7 @@ def is_address(host: str) -> bool:
 
 
 _WEB = ("http://", "https://")
+_ELSEWHERE = ("mailto:", "javascript:", "tel:", "data:")
 # Names and paths in which nothing needs work: no empty, dot-led or escaped segment. A fragment is dropped.
 _PLAIN_SEGMENTS = r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?"
 _PLAIN_QUERY = r"(?:\?[A-Za-z0-9_.~=&;,+-]+)?"

@@ -79,8 +79,9 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
         else:
             target, earlier = None, None
         record_id = new_id()
-        main = _response(record_id, response, digest, target)
-        aside = _request(new_id(), record_id, response)
+        about = _about(response)
+        main = _response(record_id, about, exchange, target)
+        aside = _request(new_id(), record_id, about, response.request_head)
         pieces += (main, aside)
         placed.append(_Placed(offset, len(main), digest, original.location if original else None, earlier))
         offset += len(main) + len(aside)
@@ -106,9 +107,8 @@ def warcinfo(segment: str, job_id: str, now: float, new_id: NewId) -> bytes:
     return _member((head.encode(), block), _LEVEL)
 
 
-def _response(
-    record_id: str, response: Response, digest: bytes, revisited: tuple[str, float] | None
-) -> bytes:
+def _response(record_id: str, about: str, exchange: Exchange, revisited: tuple[str, float] | None) -> bytes:
+    response = exchange.response
     http = _http_head(response)
     if revisited is None:
         kind, payload, extra = "response", response.payload, ""
@@ -120,18 +120,17 @@ def _response(
         )
     head = (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
-        f"{_about(response)}{extra}WARC-Payload-Digest: sha256:{digest.hex()}\r\n"
+        f"{about}{extra}WARC-Payload-Digest: sha256:{exchange.digest.hex()}\r\n"
         "Content-Type: application/http; msgtype=response\r\n"
         f"Content-Length: {len(http) + len(payload)}\r\n\r\n"
     )
     return _member((head.encode(), http, payload), _LEVEL)
 
 
-def _request(record_id: str, concurrent_to: str, response: Response) -> bytes:
-    block = response.request_head
+def _request(record_id: str, concurrent_to: str, about: str, block: bytes) -> bytes:
     head = (
         f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
-        f"{_about(response)}WARC-Concurrent-To: <urn:uuid:{concurrent_to}>\r\n"
+        f"{about}WARC-Concurrent-To: <urn:uuid:{concurrent_to}>\r\n"
         f"Content-Type: application/http; msgtype=request\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return _member((head.encode(), block), _SMALL_LEVEL)
