@@ -322,6 +322,13 @@ async def test_hosts_are_read_in_pages(store):
     ]
 
 
+async def test_a_host_whose_items_all_wait_for_their_time_is_not_among_them(store):
+    work = await store.working("h1/a", "h2/a")
+    await work.commit(handled(await work.item("h1/a"), RetryAt(NOON + 60, "timeout")))
+    hosts = await store.ledger.queued_hosts(work.lease, after=0, limit=9)
+    assert [host.name for host in hosts] == ["http://h2"]
+
+
 async def test_a_hosts_due_time_is_kept(home):
     work = await home.open().working("a", "b")
     a = await work.item("a")

@@ -13,7 +13,7 @@ from holdfast.domain.commit import Committed
 from holdfast.domain.item import Handled, RetryAt
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Lease
-from holdfast.engine.frontier import DUE_CAP_S, MAX_HOSTS, Frontier, Lane
+from holdfast.engine.frontier import DUE_CAP_S, Frontier, Lane
 from holdfast.engine.steady import SteadyTime
 from holdfast.engine.tools import Tools
 from holdfast.ports.pipeline import Handler, HostPace
@@ -66,6 +66,7 @@ class Feeder:
         self._phases: deque[str] = deque()
         self._due_at: float | None = None
         self._called_at = 0.0
+        self._hosts_upto = 0
         self.waiting_until: float | None = None
         """The wall-clock time before which there is nothing to do, while that is so."""
 
@@ -144,7 +145,7 @@ class Feeder:
 
     async def _look_further(self) -> bool:
         """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
-        if self._frontier.crowded and self._frontier.room:
+        if (self._frontier.crowded or self._hosts_upto) and self._frontier.room:
             return await self._more_hosts()
         if not self._frontier.empty or not self._crew.idle:
             return False
@@ -162,12 +163,19 @@ class Feeder:
         return False
 
     async def _more_hosts(self) -> bool:
+        """As many hosts as fit, in rounds by their ids; False where a round has come to its end with none.
+
+        Whom a commit turns away meanwhile, another round finds.
+        """
+        if not self._hosts_upto:
+            self._frontier.crowded = False
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
-        hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=0, limit=2 * MAX_HOSTS)
+        limit = self._frontier.room
+        hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=self._hosts_upto, limit=limit)
+        self._hosts_upto = hosts[-1].id if len(hosts) == limit else 0
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
-        self._frontier.crowded = len(hosts) == 2 * MAX_HOSTS
         self._frontier.welcome(fresh, now=now, wall=wall)
-        return any(self._frontier.lane(host.id) is not None for host in fresh)
+        return bool(fresh or self._hosts_upto)
 
     def _meet_strangers(self) -> None:
         """Learn new hosts' rules, a few at once; their items wait meanwhile."""
@@ -176,7 +184,7 @@ class Feeder:
             lane.meeting = True
             task = asyncio.create_task(self._meet(lane))
             self._meetings.add(task)
-            task.add_done_callback(self._meetings.discard)
+            task.add_done_callback(self._met)
 
     async def _meet(self, lane: Lane) -> None:
         try:
@@ -185,6 +193,10 @@ class Feeder:
             log.exception("learning the rules of %s failed", lane.name)
             lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
         lane.meeting = False
+
+    def _met(self, meeting: asyncio.Task[None]) -> None:
+        """Its items may be taken, and another host may be met."""
+        self._meetings.discard(meeting)
         self._frontier.changed.ring()
         self._call()
 

@@ -15,7 +15,7 @@ from holdfast.ports.pipeline import HostPace
 MAX_HOSTS = 2_000
 """Hosts in memory at a time; the rest wait in the ledger."""
 MAX_ITEMS = 4_096
-"""Items in memory, if each host has but its least share; and those brought back at their due times, of their own."""
+"""Items in memory, where each host has more than its least share; those brought back at their due times are apart."""
 MAX_LEFT = 20_000
 """Hosts without work whose pace and clock are remembered."""
 DUE_CAP_S = 6 * 3600.0
@@ -62,10 +62,9 @@ class Frontier:
         self._filling = False
         self.changed = Pulse()
         """Rung when a lane has run low, and when a host is to be left alone for a time: the clock is to be watched."""
-        self.low = False
-        """A lane has run low, and the ledger may have more for it."""
+        self._low: dict[int, None] = {}
         self.crowded = False
-        """Hosts with work were turned away for want of room: ask the ledger again when there is some."""
+        """Hosts with work were turned away for want of room since this was last unset."""
 
     # -- hosts
 
@@ -75,6 +74,7 @@ class Frontier:
             lane = self._lanes.get(host.id)
             if lane is not None:
                 lane.dry = False
+                self._low[host.id] = None
             elif len(self._lanes) >= MAX_HOSTS:
                 self.crowded = True
             else:
@@ -86,6 +86,7 @@ class Frontier:
         next_start, pace = self._left.pop(host_id, (not_before, None))
         lane = self._lanes[host_id] = Lane(host_id, name, max(next_start, not_before), pace)
         self._turn.append(host_id)
+        self._low[host_id] = None
         return lane
 
     def strangers(self) -> list[Lane]:
@@ -109,13 +110,19 @@ class Frontier:
 
     def thirsty(self) -> Lane | None:
         """A lane that runs low and for which the ledger may have more."""
-        low = self.share // 4
-        for host_id in self._turn:
-            lane = self._lanes[host_id]
-            if not lane.dry and len(lane.items) <= low:
+        enough = self.share // 4
+        while self._low:
+            host_id = next(iter(self._low))
+            lane = self._lanes.get(host_id)
+            if lane is not None and not lane.dry and len(lane.items) <= enough:
                 return lane
-        self.low = False
+            del self._low[host_id]
         return None
+
+    @property
+    def low(self) -> bool:
+        """A lane may have run low."""
+        return bool(self._low)
 
     @property
     def share(self) -> int:
@@ -134,7 +141,9 @@ class Frontier:
                 lane.held.add(item.id)
                 lane.items.append(item)
         lane.dry = len(items) < asked
+        self._low.pop(lane.host_id, None)
         self._let_go_late()
+        self._close_if_done(lane)
 
     def put(self, item: Item, *, now: float, first: bool = False) -> None:
         """A pending item into its host's lane: behind what waits there, or to the head of everything."""
@@ -179,8 +188,9 @@ class Frontier:
                 lane.in_flight += 1
                 lane.next_start = now + lane.pace.delay_s
                 item = lane.items.popleft()
-                self.low |= not lane.dry and len(lane.items) <= self.share // 4
-                if self.low or lane.pace.delay_s:
+                if not lane.dry and len(lane.items) <= self.share // 4:
+                    self._low[lane.host_id] = None
+                if self._low or lane.pace.delay_s:
                     self.changed.ring()
                 return item
         return None
@@ -206,13 +216,16 @@ class Frontier:
     def _let_go(self, host_id: int, ids: set[int]) -> None:
         self._put -= ids
         lane = self._lanes.get(host_id)
-        if lane is None:
-            return
-        lane.held -= ids
-        if lane.dry and not lane.held and not lane.items:
-            del self._lanes[host_id]
-            self._turn.remove(host_id)
-            self._left[host_id] = (lane.next_start, lane.pace)
+        if lane is not None:
+            lane.held -= ids
+            self._close_if_done(lane)
+
+    def _close_if_done(self, lane: Lane) -> None:
+        """Without items in hand, and none to be had now, a host only takes another one's place."""
+        if lane.dry and not lane.held:
+            del self._lanes[lane.host_id]
+            self._turn.remove(lane.host_id)
+            self._left[lane.host_id] = (lane.next_start, lane.pace)
             if len(self._left) > MAX_LEFT:
                 del self._left[next(iter(self._left))]
 
@@ -239,9 +252,10 @@ class Frontier:
         return not self._first and all(lane.dry and not lane.held for lane in self._lanes.values())
 
     @property
-    def room(self) -> bool:
-        """More hosts would fit."""
-        return len(self._lanes) < MAX_HOSTS
+    def room(self) -> int:
+        """How many more hosts fit; 0 while they are too few to be worth a question to the ledger."""
+        free = MAX_HOSTS - len(self._lanes)
+        return free if free > MAX_HOSTS // 8 else 0
 
     def hosts_at_work(self) -> list[str]:
         """Hosts with something in flight."""

@@ -78,7 +78,7 @@ class Ledger(Protocol):
         """
 
     async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
-        """Hosts with items waiting, by id from `after` on."""
+        """Hosts with items that may be handled at once, by id from `after` on."""
 
     async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Items of a host that may be handled at once, the shallowest and oldest first, without those taken."""

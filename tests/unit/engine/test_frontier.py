@@ -229,6 +229,23 @@ def test_memory_is_bounded_however_many_hosts_there_are(monkeypatch):
     assert len(frontier._left) == 20
 
 
+def test_a_host_that_has_nothing_for_now_takes_no_place_and_keeps_its_clock():
+    frontier = stocked(2, 1)
+    frontier.hold_host(1, 70.0)
+    drain(frontier)
+    frontier.filling()
+    frontier.fill(frontier.lane(1), [], asked=9)
+    assert frontier.lane(1) is not None, "its item is still held"
+    frontier.release(item(1, 0))
+    assert frontier.lane(1) is None
+    frontier.put(item(1, 7), now=1.0)
+    assert frontier.lane(1).next_start == 70.0
+    frontier.welcome(hosts(3), now=1.0, wall=NOON)
+    frontier.filling()
+    frontier.fill(frontier.lane(3), [], asked=9)
+    assert frontier.lane(3) is None
+
+
 @given(st.integers(1, 5_000))
 def test_all_lanes_together_hold_so_many_items_at_most(count):
     frontier = Frontier()

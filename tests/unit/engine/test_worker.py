@@ -677,6 +677,42 @@ async def test_many_hosts_are_all_come_to(leap, tmp_path, monkeypatch):
         assert (await rig.job()).counters.done == 120
 
 
+async def test_a_crowd_of_hosts_is_read_once_and_not_with_each_commit(leap, tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.engine.frontier.MAX_HOSTS", 40)
+    async with rigged(tmp_path, leap) as rig:
+        rows = 0
+        asked = rig.ledger.queued_hosts
+
+        async def queued_hosts(*words, **more):
+            nonlocal rows
+            hosts = await asked(*words, **more)
+            rows += len(hosts)
+            return hosts
+
+        rig.ledger.queued_hosts = queued_hosts
+        # each of them leads to another page of an earlier one, which there may be no room for at that time
+        rig.site.links = {f"h{n}/a": [found(f"h{n // 2}/b{n}", 1)] for n in range(400)}
+        await rig.submit(*(f"h{n}/a" for n in range(400)))
+        assert (await rig.work()).action is Action.COMPLETE
+        assert (await rig.job()).counters.done == 800
+        assert rows < 2 * 400
+
+
+async def test_hosts_that_wait_for_their_time_starve_no_others(leap, tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.engine.frontier.MAX_HOSTS", 8)
+    async with rigged(tmp_path, leap) as rig:
+        for n in range(20):
+            rig.site.behaviours[f"h{n}/a"] = [
+                lambda _: RetryAt(leap.wall() + 3600.0, "timeout"),
+                lambda item: Done((page(item.url),)),
+            ]
+        await rig.submit(*(f"h{n}/a" for n in range(60)))
+        began = leap.monotonic()
+        assert (await rig.work()).action is Action.COMPLETE
+        assert sum(at - began < 10.0 for _, at in rig.site.started) == 60
+        assert (await rig.job()).counters.done == 60
+
+
 async def test_due_items_by_the_hundreds_all_come_back(leap, tmp_path, monkeypatch):
     for module in ("feeder", "worker"):
         monkeypatch.setattr(f"holdfast.engine.{module}.MAX_DUE", 8, raising=False)

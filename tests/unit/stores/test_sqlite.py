@@ -279,7 +279,7 @@ HOT = {
     "take_due": "items_waiting",
     "next_due": "SEARCH items USING COVERING INDEX items_waiting (chunk_id=? AND due_at>?)",
     "take_rejudged": "SEARCH i USING INDEX items_rejudge (chunk_id=?)",
-    "queued_hosts": "SEARCH hosts USING INDEX hosts_queued (chunk_id=? AND id>?)",
+    "queued_hosts": "SEARCH h USING INDEX hosts_queued (chunk_id=? AND id>?)",
     "renew": "INTEGER PRIMARY KEY",
     "wish": "INTEGER PRIMARY KEY",
     "originals": "SEARCH r USING INDEX records_digest (job_id=? AND run=? AND digest=?)",

@@ -45,7 +45,7 @@ class SqliteLedger:
         return await self._database.run(_wish, lease)
 
     async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
-        """Hosts with items waiting, by id."""
+        """Hosts with items that may be handled at once, by id."""
         found = await self._rows("queued_hosts", {"chunk_id": lease.chunk_id, "after": after, "limit": limit})
         return [HostQueue(*row) for row in found]
 

@@ -36,10 +36,12 @@ SELECT c.epoch = :epoch AND c.status = 'in_progress', j.desired
  WHERE c.id = :chunk_id;
 
 -- name: queued_hosts
--- Index hosts_queued.
-SELECT id, name, queued, due_at FROM hosts
- WHERE chunk_id = :chunk_id AND queued > 0 AND id > :after
- ORDER BY id LIMIT :limit;
+-- Hosts that have more than items whose time hasn't come. Index hosts_queued, and for each host one look at items_ready.
+SELECT h.id, h.name, h.queued, h.due_at FROM hosts AS h
+ WHERE h.chunk_id = :chunk_id AND h.queued > 0 AND h.id > :after
+   AND EXISTS (SELECT 1 FROM items AS i
+                WHERE i.chunk_id = h.chunk_id AND i.host_id = h.id AND i.status = 'pending' AND i.due_at IS NULL)
+ ORDER BY h.id LIMIT :limit;
 
 -- name: take
 -- Index items_ready; those taken already are at most a batch and what is in flight.
