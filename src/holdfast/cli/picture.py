@@ -25,7 +25,7 @@ def picture(view: View) -> RenderableType:
         _labelled("checkpoint", Text(checkpoint(view))),
     ]
     if view.hosts:
-        lines.append(_labelled("hosts", Text(_hosts(view))))
+        lines.append(_labelled("queued at", Text(_hosts(view))))
     return Group(*lines)
 
 
@@ -150,4 +150,5 @@ def _time(view: View) -> str:
 def _hosts(view: View) -> str:
     shown = [f"{clean(host.name, 40)} ({number(host.queued)})" for host in view.hosts[:_HOSTS_SHOWN]]
     rest = len(view.hosts) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+    more = f"at least {rest}" if view.other_hosts else str(rest)
+    return ", ".join(shown) + (f" and {more} more" if rest else "")

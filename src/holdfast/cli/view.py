@@ -35,7 +35,7 @@ class View:
     at: float
     checkpoint: Checkpoint | None = None
     hosts: tuple[HostReport, ...] = ()
-    """Those with items waiting, the largest first."""
+    """Those with items queued, of the largest; whether one of them is being asked just now, the ledger doesn't know."""
     pages_per_s: float | None = None
     bytes_per_s: float | None = None
     left: Left | None = None
@@ -44,6 +44,8 @@ class View:
 
     since_s: float = 0.0
     """Active time since the last checkpoint, as far as whoever looks has seen it."""
+    other_hosts: bool = False
+    """There are more hosts than were looked at."""
 
     @property
     def active_s(self) -> float:
@@ -120,6 +122,7 @@ class Observer:
         self._clock = clock
         self._speed = Speed()
         self._hosts: tuple[HostReport, ...] = ()
+        self._other_hosts = False
         self._hosts_at = float("-inf")
         self._commit_no = -1
         self._commit_at = 0.0
@@ -131,8 +134,9 @@ class Observer:
         now = self._clock.monotonic()
         if now - self._hosts_at >= _HOSTS_EVERY_S:
             self._hosts_at = now
-            hosts = await self._jobs.hosts(job.id, _HOSTS)
-            self._hosts = tuple(host for host in hosts if host.queued)
+            hosts = await self._jobs.hosts(job.id, _HOSTS + 1)
+            self._hosts = tuple(host for host in hosts[:_HOSTS] if host.queued)
+            self._other_hosts = len(hosts) > _HOSTS
         if job.commit_no != self._commit_no or job.status is not Status.IN_PROGRESS:
             # Not from the wall-clock time of the last checkpoint: that may lie before a long pause.
             self._commit_no, self._commit_at = job.commit_no, now
@@ -143,6 +147,7 @@ class Observer:
             at=self._clock.wall(),
             checkpoint=checkpoints[0] if checkpoints else None,
             hosts=self._hosts,
+            other_hosts=self._other_hosts,
             pages_per_s=self._speed.per_s("done"),
             bytes_per_s=self._speed.per_s("bytes"),
             left=self._speed.left(job.limits.max_pages),

@@ -257,10 +257,6 @@ class Frontier:
         free = MAX_HOSTS - len(self._lanes)
         return free if free > MAX_HOSTS // 8 else 0
 
-    def hosts_at_work(self) -> list[str]:
-        """Hosts with something in flight."""
-        return [lane.name for lane in self._lanes.values() if lane.in_flight]
-
     def due_times(self, *, now: float, wall: float, since: Iterable[int]) -> dict[int, float]:
         """Wall-clock times before which those hosts are not to be asked, worth a row only from a second on."""
         lanes = (self._lanes.get(host_id) for host_id in since)

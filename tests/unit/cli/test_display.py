@@ -51,12 +51,16 @@ def test_a_running_crawl():
         "speed       24 pages/s  ▂▅█▃  18.2 MB (1.4 MB/s)",
         "time        3 min 20 s, 40 s to 8 min left",
         "checkpoint  123, 3 s ago (items)",
-        "hosts       https://h0.example (300), https://h1.example (299), https://h2.exam…",
+        "queued at   https://h0.example (300), https://h1.example (299), https://h2.exam…",
     ]
 
 
 def test_wide_enough_for_all_hosts():
     assert drawn(look(), 120)[-1].endswith("https://h2.example (298) and 2 more")
+
+
+def test_hosts_that_were_not_looked_at_are_not_counted():
+    assert drawn(look(other_hosts=True), 130)[-1].endswith("https://h2.example (298) and at least 2 more")
 
 
 @pytest.mark.parametrize("width", [1, 20, 40, 79, 200])
