@@ -82,6 +82,9 @@ class Keeper:
                 except HoldfastError as error:
                     # The lease may run out meanwhile; the fence decides that, not this thread.
                     log.warning("couldn't renew the lease: %s", error)
+                except Exception:
+                    # Nor does a mistake of ours, or a file that can't be opened just now, end the renewals.
+                    log.exception("couldn't renew the lease")
                 await self._bell.heard(times.poll_s)
         finally:
             await ledger.close()

@@ -21,7 +21,10 @@ class Workers(Protocol):
         """Set up a sign that only this process's end, or `leave`, takes away."""
 
     def lives(self, worker_id: str) -> bool | None:
-        """Whether that worker's process lives; None if it ran on another machine, where this can't be told."""
+        """Whether that worker's process lives; None where this can't be told, as of one on another machine."""
 
     def crash(self, worker_id: str) -> str | None:
-        """Of a dead worker: what it could say as it crashed; None if it was ended without a trace (kill -9)."""
+        """Of a dead worker: what it could say as it crashed; None if it was ended without a trace (kill -9).
+
+        Neither raises: who asks has a lease to keep.
+        """

@@ -55,7 +55,7 @@ class LockedWorkers:
         return LockPresence(self._path(worker_id), self._will(worker_id), worker_id)
 
     def lives(self, worker_id: str) -> bool | None:
-        """Whether the lock is held; None for a worker of another machine.
+        """Whether the lock is held; None for a worker of another machine, and where the lock can't be asked.
 
         The same machine has the same name, or runs the same kernel under another one (a container that came back).
         """
@@ -63,6 +63,12 @@ class LockedWorkers:
         boot = rest.rpartition("/")[2].partition(".")[0]
         if machine != self._machine and boot != self._boot:
             return None
+        try:
+            return self._locked(worker_id)
+        except OSError:
+            return None
+
+    def _locked(self, worker_id: str) -> bool:
         try:
             fd = os.open(self._path(worker_id), os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -83,12 +89,11 @@ class LockedWorkers:
         will = self._will(worker_id)
         try:
             words = will.read_text(encoding="utf-8", errors="replace").strip()
+            if not words:
+                will.unlink(missing_ok=True)
         except OSError:
             return None
-        if not words:
-            will.unlink(missing_ok=True)
-            return None
-        return words.splitlines()[0]
+        return words.splitlines()[0] if words else None
 
     def _will(self, worker_id: str) -> Path:
         return self._folder.parent / f"crash-{worker_id.replace('/', '-')}.log"
