@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -38,16 +38,32 @@ async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
     Raises JobHeld if somebody else was first, LeaseLost if somebody took over, StorageFull and StorageFailed; the last
     commit stands in each case.
     """
-    presence = tools.workers.enter(worker_id)
-    try:
+    with _present(tools, worker_id):
         claim = await tools.ledger.claim(job.id, worker_id, now=tools.clock.wall())
         if claim is None:
             raise held(job, await tools.jobs.holder(job.id))
         reached(FaultPoint.AFTER_CLAIM, claim)
         await _hold(tools, claim, stop)
         return await tools.ledger.job(job.id)
+
+
+@contextmanager
+def _present(tools: Tools, worker_id: str) -> Iterator[None]:
+    """The worker shows that it lives.
+
+    A mistake of ours is a crash: the page in hand may have brought it on, and the next claim has to know.
+    """
+    presence = tools.workers.enter(worker_id)
+    words = None
+    try:
+        yield
+    except HoldfastError:
+        raise
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}"
+        raise
     finally:
-        presence.leave()
+        presence.leave(words)
 
 
 async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:

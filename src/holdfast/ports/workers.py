@@ -10,8 +10,8 @@ class Presence(Protocol):
     def worker_id(self) -> str:
         """The id under which it claims."""
 
-    def leave(self) -> None:
-        """Take the sign away."""
+    def leave(self, words: str | None = None) -> None:
+        """Take the sign away. With `words` that is a crash, and they are what it could say."""
 
 
 class Workers(Protocol):

@@ -7,8 +7,14 @@ import faulthandler
 import fcntl
 import os
 import platform
+import sys
 import uuid
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+_MOST_WORDS: Final = 200
+"""Characters; they become the reason of a job's status."""
 
 
 class LockPresence:
@@ -22,18 +28,23 @@ class LockPresence:
         self._fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # What a crash in C code has to say goes there; SIGKILL says nothing, which tells the two apart.
-        self._last_words = will.open("w", encoding="utf-8")
+        self._last_words = will.open("w", encoding="utf-8", errors="replace")
         self._enabled_before = faulthandler.is_enabled()
         faulthandler.enable(self._last_words)
 
-    def leave(self) -> None:
-        """Remove the file, then the lock: whoever looks meanwhile finds no file, which means the same."""
-        if self._enabled_before:
+    def leave(self, words: str | None = None) -> None:
+        """Remove the file, then the lock: whoever looks meanwhile finds no file, which means the same.
+
+        `words` stay behind: what a mistake of ours, which is a crash too, has to say.
+        """
+        if self._enabled_before and sys.stderr is not None:
             faulthandler.enable()
         else:
             faulthandler.disable()
-        self._last_words.close()
-        self._will.unlink(missing_ok=True)
+        with suppress(OSError), self._last_words as will:  # for want of room the death is a silent one
+            will.write(words or "")
+        if not words:
+            self._will.unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
@@ -78,7 +89,10 @@ class LockedWorkers:
         except BlockingIOError:
             return True
         else:
-            # Nobody holds it: the process is gone, and the file with it.
+            # Nobody holds it: the process is gone, and the file with it. If it said nothing, nothing is kept of it.
+            will = self._will(worker_id)
+            if will.exists() and not will.stat().st_size:
+                will.unlink(missing_ok=True)
             self._path(worker_id).unlink(missing_ok=True)
             return False
         finally:
@@ -86,17 +100,14 @@ class LockedWorkers:
 
     def crash(self, worker_id: str) -> str | None:
         """The first line of what it left as it crashed. The file stays, for whoever wants to know more."""
-        will = self._will(worker_id)
         try:
-            words = will.read_text(encoding="utf-8", errors="replace").strip()
-            if not words:
-                will.unlink(missing_ok=True)
+            words = self._will(worker_id).read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return None
-        return words.splitlines()[0] if words else None
+        return words.splitlines()[0][:_MOST_WORDS] if words else None
 
     def _will(self, worker_id: str) -> Path:
-        return self._folder.parent / f"crash-{worker_id.replace('/', '-')}.log"
+        return self._folder / (worker_id.replace("/", "-") + ".crash")
 
     def _path(self, worker_id: str) -> Path:
         return self._folder / (worker_id.replace("/", "-") + ".lock")
