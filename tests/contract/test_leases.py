@@ -366,6 +366,21 @@ async def test_deaths_on_a_named_item_are_counted(store):
     assert (claim.marked.url, claim.marked_deaths) == (found("a").url, 2)
 
 
+async def test_a_claim_that_dies_before_it_names_an_item_is_no_death_of_the_one_named_before(store):
+    job = await store.submit("a", "b")
+    await store.claim(job)
+    await recover(store, job)
+    work = await store.working()
+    await store.ledger.mark(work.lease, (await work.item("a")).id)
+    await recover(store, job, rules=None)
+    for silent in (False, True):
+        claim = await store.claim(job)
+        assert (claim.marked.url, claim.marked_deaths, claim.marked_silent) == (found("a").url, 1, 0)
+        await recover(store, job, rules=None, silent=silent)
+    claim = await store.claim(job)
+    assert (claim.marked.url, claim.marked_deaths, claim.marked_silent) == (found("a").url, 1, 0)
+
+
 async def test_kills_without_a_trace_are_counted_apart(store):
     job = await store.submit("a", "b")
     await store.claim(job)

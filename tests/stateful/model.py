@@ -63,11 +63,14 @@ class Model:
     stalls: int = 0
     recovered: bool = False
     marked: str | None = None
+    marked_now: bool = False
+    """By the claim that holds the chunk."""
     deaths: int = 0
 
     def claim(self) -> None:
         """Somebody works on it."""
         self.status, self.desired, self.recovered, self.progressed = "in_progress", None, False, False
+        self.marked_now = False
 
     # -- what was found
 
@@ -122,13 +125,12 @@ class Model:
     def progress(self) -> None:
         """Something was handled and committed."""
         self.fruitless = self.stalls = self.deaths = 0
-        self.marked, self.progressed = None, True
+        self.marked, self.marked_now, self.progressed = None, False, True
 
     def take_back(self, *, stalled: bool, person: bool) -> str:
         """The claim's worker is gone; the status that follows."""
         self.recovered = True
-        if self.marked is not None:
-            self.deaths += 1
+        self.deaths += int(self.marked_now)
         if person:
             self.fruitless = self.stalls = 0
             failed = False

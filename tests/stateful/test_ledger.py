@@ -175,6 +175,7 @@ class Ledger(RuleBasedStateMachine):
             self.run(self.store.ledger.mark(self.current.lease, item.id))
             if self.model.marked != item.url:
                 self.model.marked, self.model.deaths = item.url, 0
+            self.model.marked_now = True
 
     # -- work
 

@@ -31,11 +31,11 @@ class Claim:
     cautious_left: int
     """So many items are to be handled one at a time, each named before it is handled (poison)."""
     marked: Item | None
-    """The item that the last, dead claim had named."""
+    """The item that a dead claim had named, if nothing was committed since."""
     marked_deaths: int
     """How many claims in a row crashed, or hung, while it was named."""
     marked_silent: int
-    """How many were ended without a trace: by a kill from outside, which is seldom the item's fault."""
+    """How many ended without a trace, or let their lease run out: by a kill or a stop from outside, most likely."""
     recovered: bool
     """The claim before this one ended without a release."""
 

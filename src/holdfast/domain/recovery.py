@@ -26,10 +26,12 @@ class Suspicion:
     claims_since_progress: int
     """The one that ended included."""
     stalls_since_progress: int
-    marked_deaths: int | None
-    """Earlier crashes of the item that was named when it ended; None if none was."""
+    marked: bool
+    """It had named an item itself: what an earlier claim died on is no longer in hand."""
+    marked_deaths: int
+    """Earlier crashes while the item was named that was named last."""
     marked_silent: int
-    """Earlier ends without a trace while it was named."""
+    """Earlier ends without a trace while it was."""
     silent: bool
     """This one left no trace either: killed from outside, as far as anybody can tell."""
     cautious_left: int
@@ -62,13 +64,12 @@ def judge_recovery(suspicion: Suspicion, rules: Recovery | None, *, stalled: boo
             failed = STALE
         elif suspicion.claims_since_progress > rules.max_retries:
             failed = EXCEEDED
-    marked = suspicion.marked_deaths is not None
     without_progress = suspicion.claims_since_progress > 0
     return Verdict(
         failed=failed,
         claims_since_progress=0 if rules is None else suspicion.claims_since_progress,
         stalls_since_progress=0 if rules is None else stalls,
         cautious_left=suspicion.batch if without_progress else suspicion.cautious_left,
-        marked_deaths=0 if not marked else (suspicion.marked_deaths or 0) + int(not suspicion.silent),
-        marked_silent=0 if not marked else suspicion.marked_silent + int(suspicion.silent),
+        marked_deaths=suspicion.marked_deaths + int(suspicion.marked and not suspicion.silent),
+        marked_silent=suspicion.marked_silent + int(suspicion.marked and suspicion.silent),
     )

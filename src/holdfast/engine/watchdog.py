@@ -52,7 +52,8 @@ class Watchdog:
         if self._workers.lives(heartbeat.worker_id) is False:
             why, silent = death(self._workers, heartbeat)
         elif expired(sighting, self._times, now):
-            why = "its lease expired"
+            # It may have been stopped, or be on another machine that died: nobody can tell what it was at.
+            why, silent = "its lease expired", True
         elif stalled:
             why = "no progress"
         else:

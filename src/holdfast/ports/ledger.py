@@ -152,7 +152,8 @@ class Ledger(Protocol):
 
         To pending, to paused if a person had asked for that, or to failed when the recoveries without progress are
         used up (see domain.recovery). `rules` None means that a person asked: the count starts anew.
-        `silent`: the worker left no trace of a crash.
+        `silent`: the worker left no trace of a crash. Either way it counts against an item only if that very claim had
+        named it.
         """
 
     # -- what verify reads

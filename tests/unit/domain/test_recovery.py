@@ -9,8 +9,8 @@ from holdfast.domain.recovery import EXCEEDED, STALE, Recovery, Suspicion, judge
 RULES = Recovery(max_retries=3, max_stalls=2)
 
 
-def suspicion(claims=1, stalls=0, deaths=None, cautious=0, *, killed=0, silent=False):
-    return Suspicion(claims, stalls, deaths, killed, silent, cautious, batch=26)
+def suspicion(claims=1, stalls=0, deaths=0, cautious=0, *, marked=False, killed=0, silent=False):
+    return Suspicion(claims, stalls, marked, deaths, killed, silent, cautious, batch=26)
 
 
 @pytest.mark.parametrize("claims", [0, 1, 2, 3, 4, 5])
@@ -50,11 +50,17 @@ def test_caution_goes_on_through_a_death_with_progress():
 
 
 def test_a_kill_that_left_no_trace_is_counted_apart():
-    verdict = judge_recovery(suspicion(deaths=1, killed=3, silent=True), RULES, stalled=False)
+    verdict = judge_recovery(suspicion(deaths=1, killed=3, marked=True, silent=True), RULES, stalled=False)
     assert (verdict.marked_deaths, verdict.marked_silent) == (1, 4)
-    assert judge_recovery(suspicion(killed=3, silent=True), RULES, stalled=False).marked_silent == 0
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, 0), (0, 1), (1, 2)])
-def test_deaths_of_the_named_item_are_counted(before, after):
-    assert judge_recovery(suspicion(deaths=before), RULES, stalled=False).marked_deaths == after
+@pytest.mark.parametrize("before", [0, 1])
+def test_deaths_of_the_named_item_are_counted(before):
+    verdict = judge_recovery(suspicion(deaths=before, marked=True), RULES, stalled=False)
+    assert verdict.marked_deaths == before + 1
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_claim_that_died_before_it_named_an_item_says_nothing_of_it(silent):
+    verdict = judge_recovery(suspicion(deaths=1, killed=3, silent=silent), RULES, stalled=False)
+    assert (verdict.marked_deaths, verdict.marked_silent) == (1, 3)

@@ -44,6 +44,7 @@ async def test_all_others_wait_for_expiry(living):
     scene = Scene(living)
     assert await scene.sweep(2) == []
     assert await scene.sweep() == ["its lease expired"]
+    assert scene.ledger.taken[0].silent, "nobody can tell what it was at"
 
 
 async def test_who_renews_is_left_alone():

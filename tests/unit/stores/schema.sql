@@ -14,6 +14,7 @@ CREATE TABLE chunks (
     recovered             INTEGER NOT NULL DEFAULT 0 CHECK (recovered IN (0, 1)),
     cautious_left         INTEGER NOT NULL DEFAULT 0 CHECK (cautious_left >= 0),
     marked_item           INTEGER,
+    marked_epoch          INTEGER,
     marked_deaths         INTEGER NOT NULL DEFAULT 0,
     marked_silent         INTEGER NOT NULL DEFAULT 0,
     cursor                TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(cursor)),

@@ -281,12 +281,13 @@ def _recover(
         found = fetch(db, SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch})
         if not found:
             return None
-        job_id, claims, stalls, marked_item, deaths, silent_deaths, cautious_left, bounds, desired = found[0]
+        job_id, claims, stalls, marked, deaths, silent_deaths, cautious_left, bounds, desired = found[0]
         stored = orjson.loads(bounds)
         suspicion = Suspicion(
             claims_since_progress=claims,
             stalls_since_progress=stalls,
-            marked_deaths=deaths if marked_item is not None else None,
+            marked=bool(marked),
+            marked_deaths=deaths,
             marked_silent=silent_deaths,
             silent=silent,
             cautious_left=cautious_left,

@@ -82,7 +82,8 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 UPDATE chunks
    SET marked_deaths = iif(marked_item = :item_id, marked_deaths, 0),
        marked_silent = iif(marked_item = :item_id, marked_silent, 0),
-       marked_item = :item_id
+       marked_item = :item_id,
+       marked_epoch = epoch
  WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
 RETURNING marked_deaths;
 
@@ -158,9 +159,9 @@ SELECT i.fingerprint FROM json_each(:fingerprints) AS f
 SELECT job_id, id, epoch, beat, seq, worker_id, waiting_until FROM chunks WHERE status = 'in_progress' ORDER BY id;
 
 -- name: recovering
--- The chunk as the one who takes it back sees it. Primary key.
+-- The chunk as the one who takes it back sees it; whether this very claim has named an item. Primary key.
 SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress,
-       c.marked_item, c.marked_deaths, c.marked_silent, c.cautious_left, j.bounds, j.desired
+       c.marked_item IS NOT NULL AND c.marked_epoch = c.epoch, c.marked_deaths, c.marked_silent, c.cautious_left, j.bounds, j.desired
   FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id
  WHERE c.id = :chunk_id AND c.epoch = :epoch AND c.status = 'in_progress';
 
