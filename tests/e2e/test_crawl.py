@@ -34,6 +34,14 @@ def test_quiet_says_nothing(holdfast, server):
     assert (ended.code, ended.out, ended.err) == (0, "", "")
 
 
+def test_quiet_still_says_what_failed_and_how_to_go_on(holdfast):
+    ended = holdfast.run("crawl", "http://127.0.0.1:1/", "--quiet")
+    assert (ended.code, ended.out) == (1, "")
+    failed, resume = ended.err.splitlines()
+    assert failed.startswith("holdfast: failed: no start URL gave a page")
+    assert resume.startswith("holdfast: Resume with: holdfast resume ")
+
+
 def test_json_is_one_object_on_one_line(holdfast, server):
     said = holdfast.run("crawl", server.start, "--json").json
     expected = {"job", "status", "reason", "pages", "failed", "queued", "skipped", "seconds"}

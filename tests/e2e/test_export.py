@@ -49,6 +49,15 @@ def test_a_damaged_body_is_said_and_costs_only_its_own_text(crawled, tmp_path):
     assert 0 < sum(not row["text"] for row in rows) < 5
 
 
+def test_a_damaged_body_is_in_the_exit_code_of_a_completed_crawl_too(crawled, server, tmp_path):
+    (segment,) = crawled.segments()
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 16] = bytes(16)
+    segment.write_bytes(data)
+    ended = crawled.run("crawl", server.start, "-n", "40", "--json", "-o", tmp_path / "pages.jsonl")
+    assert (ended.code, ended.json["status"]) == (1, "completed")
+
+
 def test_a_missing_segment_is_said(crawled, tmp_path):
     (segment,) = crawled.segments()
     segment.unlink()

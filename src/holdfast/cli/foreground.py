@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from holdfast.cli.complaints import say
 from holdfast.cli.logs import HANDLER
 from holdfast.cli.opened import home_words
 from holdfast.cli.outcome import EXIT, as_json, ended, json_line
@@ -59,26 +60,29 @@ async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
     _hear(signal.SIG_IGN)
     tallies = await home.tools.jobs.tallies(job.id) if job.status is Status.FAILED else []
     words = home_words() if ask.output is None else ["-o", str(ask.output), *home_words()]
+    # Even a quiet command says how it failed, or how to go on.
+    tell = screen.say if job.status is Status.COMPLETED else say
     for sentence in ended(job, words, tallies):
-        screen.say(sentence)
+        tell(sentence)
     return await finish(home, job, screen, ask)
 
 
 async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
-    """Write the output if there is room and time for it, answer, and give the exit code."""
+    """Write the output if there is room and time for it, answer, and give the exit code: 1 too for a damaged body."""
+    damaged = 0
     if ask.output is not None and _wants_output(job):
         from holdfast.cli.export import write
 
         # Writing may take long: Ctrl-C ends it, and leaves what was there before.
         _hear(signal.default_int_handler, signal.SIG_DFL)
         try:
-            await write(home, job, ask.output, screen)
+            damaged = await write(home, job, ask.output, screen)
         except BaseException:
             _answer(job, ask)
             raise
         _hear(signal.SIG_IGN)
     _answer(job, ask)
-    return EXIT[job.status]
+    return EXIT[job.status] or damaged
 
 
 def _hear(interrupt: "Handler", end: "Handler | None" = None) -> None:
