@@ -147,14 +147,49 @@ def test_removing_a_job_asks_first(holdfast, server):
 def test_a_bug_is_a_sentence_with_the_place_of_its_traceback(holdfast, server):
     holdfast.run("crawl", server.start, "-n", "1")
     db = apsw.Connection(str(holdfast.ledger))
-    db.execute("UPDATE jobs SET bounds = '[]'")
+    db.execute("UPDATE records SET data = '{}'")
     db.close()
-    ended = holdfast.run("ls")
+    ended = holdfast.run("export", "-o", holdfast.home / "pages.jsonl")
     assert ended.code == 1
     assert "should not have happened" in ended.sentence
     (log,) = holdfast.home.glob("crash-*.log")
     assert str(log) in ended.sentence
     assert "Traceback" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ("jobs SET bounds = '[]'", "bounds"),
+        ("jobs SET bounds = '{\"limits\": 3}'", "bounds"),
+        ('jobs SET bounds = \'{"limits": {"max_pages": "all"}}\'', "bounds"),
+        ("jobs SET spec = '[]'", "spec"),
+        ("chunks SET cursor = '[]'", "cursor"),
+    ],
+)
+def test_a_damaged_row_is_named_with_its_job_and_hides_no_other(holdfast, server, change, column):
+    one = holdfast.run("crawl", server.start, "-n", "1", "--json", "--name", "one").json["job"][-8:]
+    other = holdfast.run("crawl", server.start, "-n", "1", "--json", "--name", "other").json["job"][-8:]
+    db = apsw.Connection(str(holdfast.ledger))
+    key = "id" if column != "cursor" else "job_id"
+    db.execute(f"UPDATE {change} WHERE {key} = (SELECT max(id) FROM jobs)")
+    db.close()
+    ended = holdfast.run("crawl", server.start, "-n", "2", "--name", "other")
+    assert ended.code == 1
+    assert f"job {other} can't be read: its `{column}` in the ledger is damaged" in ended.sentence
+    listed = holdfast.run("ls")
+    assert one in listed.out
+    if column != "cursor":
+        assert listed.code == 1
+        assert f"job {other} can't be read" in listed.sentence
+
+
+def test_what_a_newer_holdfast_noted_beside_is_left_alone(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    db = apsw.Connection(str(holdfast.ledger))
+    db.execute("UPDATE jobs SET bounds = json_set(bounds, '$.limits.max_hosts', 3, '$.weather', 'fair')")
+    db.close()
+    assert holdfast.run("crawl", server.start, "-n", "2", "--json").json["pages"] == 2
 
 
 def test_whoever_stops_reading_is_no_error(holdfast, server):

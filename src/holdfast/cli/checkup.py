@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.cli.words import clean, size
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import DamagedJob, HoldfastError
 from holdfast.settings import Settings
 
 _FEW_FILES: Final = 256
@@ -130,6 +130,9 @@ def _ledger(settings: Settings) -> Iterator[Finding]:
     async def count() -> str:
         async with open_home(settings, create=False) as home:
             jobs = await home.tools.jobs.all()
+            for job in jobs:
+                if isinstance(job, DamagedJob):
+                    raise job
             unfinished = await home.tools.jobs.unfinished()
             return f"{len(jobs)} jobs" + (
                 f", {len(unfinished)} with an interrupted change" if unfinished else ""

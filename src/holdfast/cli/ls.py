@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from holdfast.cli.complaints import EXIT_FAILED, say
 from holdfast.cli.opened import in_home
 from holdfast.cli.params import common
 from holdfast.cli.words import clean, duration, number, rough
+from holdfast.domain.errors import DamagedJob
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 
@@ -20,26 +22,34 @@ _RIGHT = frozenset({"PAGES", "QUEUED", "FAILED", "ACTIVE", "AGE"})
 @click.command()
 @click.option("--json", is_flag=True, help="One JSON object per job and line.")
 @common
-def ls(json: bool) -> None:
+def ls(json: bool) -> int:
     """List the jobs, the latest first."""
 
-    async def work(home: "Home") -> None:
-        jobs = await home.tools.jobs.all()
-        if json:
-            from holdfast.cli.outcome import as_json, json_line
+    async def work(home: "Home") -> int:
+        everything = await home.tools.jobs.all()
+        jobs = [job for job in everything if isinstance(job, Job)]
+        damaged = [job for job in everything if isinstance(job, DamagedJob)]
+        await _list(home, jobs, json=json, alone=not damaged)
+        for one in damaged:
+            say(f"{one}.")
+        return EXIT_FAILED if damaged else 0
 
-            for job in jobs:
-                click.echo(json_line(as_json(job)))
-            return
-        if not jobs:
-            click.echo("holdfast: no jobs yet; start one with `holdfast crawl URL`.", err=True)
-            return
+    return in_home(work)
+
+
+async def _list(home: "Home", jobs: list[Job], *, json: bool, alone: bool) -> None:
+    if json:
+        from holdfast.cli.outcome import as_json, json_line
+
+        for job in jobs:
+            click.echo(json_line(as_json(job)))
+    elif jobs:
         now = home.tools.clock.wall()
         rows = [(*_row(job, await standing(home, job), now),) for job in jobs]
         for line in columns(rows):
             click.echo(line)
-
-    in_home(work)
+    elif alone:
+        say("no jobs yet; start one with `holdfast crawl URL`.")
 
 
 async def standing(home: "Home", job: Job) -> str:

@@ -9,6 +9,7 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   ├── HalfRestarted         a restart of it was interrupted: restart it again
 │   └── SpecChanged           the same job with another scope: start afresh
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
+├── DamagedJob                the ledger's row of that job can't be read, those of others can     (exit 1)
 ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
 ├── StorageFull               no room: pause, keep what is committed                               (exit 3)
 └── StorageFailed             a write or an fsync failed: stop, the last commit stands             (exit 1)
@@ -68,6 +69,16 @@ class HomeError(HoldfastError):
     """The home can't be used as it is."""
 
     exit_code = 2
+
+
+class DamagedJob(HoldfastError):
+    """What the ledger holds of a job is not what was written."""
+
+    def __init__(self, public_id: str, column: str) -> None:
+        super().__init__(
+            f"job {public_id[-8:]} can't be read: its `{column}` in the ledger is damaged, or a newer Holdfast's. "
+            "The other jobs are not concerned; for this one restore a backup of the home"
+        )
 
 
 class LeaseLost(HoldfastError):

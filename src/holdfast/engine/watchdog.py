@@ -5,7 +5,7 @@ Judged by this watchdog's own monotonic clock while the database answers; wall c
 
 import logging
 
-from holdfast.domain.errors import HoldfastError
+from holdfast.domain.errors import DamagedJob, HoldfastError
 from holdfast.domain.lease import Heartbeat, LeaseTimes, Sighting, expired, sight, stalled_for
 from holdfast.domain.recovery import Recovery
 from holdfast.ports.clock import Clock
@@ -44,7 +44,10 @@ class Watchdog:
             for heartbeat in heartbeats
         }
         for heartbeat in heartbeats:
-            await self._judge(heartbeat, self._seen[heartbeat.chunk_id], now)
+            try:
+                await self._judge(heartbeat, self._seen[heartbeat.chunk_id], now)
+            except DamagedJob as damaged:
+                log.warning("can't take back what a dead worker held: %s", damaged)
 
     async def _judge(self, heartbeat: Heartbeat, sighting: Sighting, now: float) -> None:
         stalled = stalled_for(sighting, now) >= self._times.stall_s

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
+from holdfast.domain.errors import DamagedJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
@@ -61,8 +62,8 @@ class Jobs(Protocol):
     async def by_identity(self, identity: str) -> Job | None:
         """The latest job that the same command made."""
 
-    async def all(self) -> list[Job]:
-        """Every job, the latest first."""
+    async def all(self) -> list[Job | DamagedJob]:
+        """Every job, the latest first; in the place of one that can't be read stands why."""
 
     async def holder(self, job_id: int) -> Heartbeat | None:
         """Who works on the job, or None."""

@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
+from holdfast.domain.errors import DamagedJob
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
@@ -56,11 +57,17 @@ class SqliteJobs:
 
         return await self._database.run(read)
 
-    async def all(self) -> list[Job]:
-        """Every job, the latest first."""
+    async def all(self) -> list[Job | DamagedJob]:
+        """Every job, the latest first; one that can't be read hides no other."""
 
-        def read(db: apsw.Connection) -> list[Job]:
-            return [steering.read_job(db, job_id) for (job_id,) in fetch(db, SQL["all_ids"])]
+        def read_one(db: apsw.Connection, job_id: int) -> Job | DamagedJob:
+            try:
+                return steering.read_job(db, job_id)
+            except DamagedJob as damaged:
+                return damaged
+
+        def read(db: apsw.Connection) -> list[Job | DamagedJob]:
+            return [read_one(db, job_id) for (job_id,) in fetch(db, SQL["all_ids"])]
 
         return await self._database.run(read)
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import apsw
-import orjson
 
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.commit import Commit, Committed, HostQueue, Location
@@ -123,8 +122,11 @@ class SqliteLedger:
     async def cursor(self, job_id: int) -> dict[str, Any]:
         """The pipeline's notes as last committed."""
         found = await self._rows("cursor", {"job_id": job_id})
-        notes: dict[str, Any] = orjson.loads(found[0][0]) if found else {}
-        return notes
+        if not found:
+            return {}
+        ((text, public_id),) = found
+        with rows.reading(public_id, "cursor"):
+            return rows.mapping(text)
 
     async def tear(self, lease: Lease, segment: str, good: int) -> int:
         """See stores.sqlite.tear."""
@@ -229,12 +231,14 @@ def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Clai
         event(db, job_id, now, "recovered" if recovered else "claimed", worker_id)
         marked = fetch(db, SQL["item"], {"item_id": marked_id}) if marked_id is not None else []
         job = read_job(db, job_id)
+        with rows.reading(job.public_id, "cursor"):
+            notes = rows.mapping(cursor)
     # FULL makes each COMMIT wait for the disk; it is set between transactions because it can't be set in one.
     db.execute(f"PRAGMA synchronous = {'FULL' if job.durability is Durability.POWER else 'NORMAL'}")
     return Claim(
         lease=Lease(job_id, chunk_id, run, epoch, seq, worker_id),
         job=job,
-        cursor=orjson.loads(cursor),
+        cursor=notes,
         cautious_left=cautious_left,
         marked=rows.item(marked[0]) if marked else None,
         marked_deaths=marked_deaths,
@@ -281,8 +285,8 @@ def _recover(
         found = fetch(db, SQL["recovering"], {"chunk_id": heartbeat.chunk_id, "epoch": heartbeat.epoch})
         if not found:
             return None
-        job_id, claims, stalls, marked, deaths, silent_deaths, cautious_left, bounds, desired = found[0]
-        stored = orjson.loads(bounds)
+        job_id, claims, stalls, marked, deaths, silent_deaths, cautious_left, desired = found[0]
+        job = read_job(db, job_id)
         suspicion = Suspicion(
             claims_since_progress=claims,
             stalls_since_progress=stalls,
@@ -291,7 +295,7 @@ def _recover(
             marked_silent=silent_deaths,
             silent=silent,
             cautious_left=cautious_left,
-            batch=rows.checkpoints_from(stored).items + rows.pace_from(stored).concurrency,
+            batch=job.checkpoints.items + job.pace.concurrency,
         )
         verdict = judge_recovery(suspicion, rules, stalled=stalled)
         action = Action.FAIL if verdict.failed else (Action.PAUSE if desired else Action.RECOVER)

@@ -1,18 +1,22 @@
 """Rows to domain values, and bounds to JSON and back. The one place that knows the order of columns."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import orjson
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointPolicy, CheckpointReason, Counters
 from holdfast.domain.commit import Location
+from holdfast.domain.errors import DamagedJob
 from holdfast.domain.item import Item
 from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
 from holdfast.domain.states import Status
 from holdfast.ports.ledger import RecordRow
 
 Row = tuple[Any, ...]
+Group = TypeVar("Group", Limits, Pace, CheckpointPolicy)
 
 
 def bounds_of(new: NewJob | Job) -> dict[str, Any]:
@@ -44,19 +48,31 @@ def dumps(value: Mapping[str, Any]) -> str:
     return orjson.dumps(value).decode()
 
 
-def limits_from(bounds: Mapping[str, Any]) -> Limits:
-    """Limits as stored; what is missing is not limited."""
-    return Limits(**bounds.get("limits", {}))
+def group(kind: type[Group], bounds: Mapping[str, Any], name: str) -> Group:
+    """One group of bounds as stored: what is missing takes its default, what we don't know is a newer Holdfast's."""
+    stored = bounds.get(name, {})
+    known = {field.name: stored[field.name] for field in fields(kind) if field.name in stored}
+    for value in known.values():
+        if value is not None and type(value) not in {int, float}:
+            raise TypeError(f"{value!r} is no number")
+    return kind(**known)
 
 
-def pace_from(bounds: Mapping[str, Any]) -> Pace:
-    """Pace as stored; what is missing takes its default."""
-    return Pace(**bounds.get("pace", {}))
+@contextmanager
+def reading(public_id: str, column: str) -> Iterator[None]:
+    """Whatever is wrong with that column is DamagedJob."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DamagedJob(public_id, column) from error
 
 
-def checkpoints_from(bounds: Mapping[str, Any]) -> CheckpointPolicy:
-    """The checkpoint policy as stored; what is missing takes its default."""
-    return CheckpointPolicy(**bounds.get("checkpoints", {}))
+def mapping(text: str) -> dict[str, Any]:
+    """A JSON object; ValueError or TypeError for anything else."""
+    value = orjson.loads(text)
+    if not isinstance(value, dict):
+        raise TypeError(f"{text[:40]} is no JSON object")
+    return value
 
 
 def job(row: Row) -> Job:
@@ -65,7 +81,15 @@ def job(row: Row) -> Job:
         job_id, public_id, kind, identity, name, owner, spec, bounds, status, reason, desired, phase, run,
         commit_no, created_at, started_at, finished_at, last_checkpoint_at, active_s, granted_s, *counters,
     ) = row  # fmt: skip
-    stored = orjson.loads(bounds)
+    with reading(public_id, "bounds"):
+        stored = mapping(bounds)
+        limits, pace = group(Limits, stored, "limits"), group(Pace, stored, "pace")
+        checkpoints = group(CheckpointPolicy, stored, "checkpoints")
+        durability = Durability(stored.get("durability", Durability.PROCESS))
+    with reading(public_id, "spec"):
+        asked = mapping(spec)
+    with reading(public_id, "status"):
+        stands = Status(status)
     return Job(
         id=job_id,
         public_id=public_id,
@@ -73,12 +97,12 @@ def job(row: Row) -> Job:
         identity=identity,
         name=name,
         owner=owner,
-        spec=orjson.loads(spec),
-        limits=limits_from(stored),
-        pace=pace_from(stored),
-        checkpoints=checkpoints_from(stored),
-        durability=Durability(stored.get("durability", Durability.PROCESS)),
-        status=Status(status),
+        spec=asked,
+        limits=limits,
+        pace=pace,
+        checkpoints=checkpoints,
+        durability=durability,
+        status=stands,
         reason=reason,
         desired=desired,
         phase=phase,

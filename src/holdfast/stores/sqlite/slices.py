@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
-import orjson
 
+from holdfast.domain.job import Limits
 from holdfast.stores.sqlite import rows
 from holdfast.stores.sqlite.change import Change, count, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
@@ -79,8 +79,9 @@ def empty(db: apsw.Connection, job_id: int) -> bool:
 def _rebound(db: apsw.Connection, job_id: int) -> bool:
     """Move one slice across the depth limit as it is now."""
     with immediate(db):
-        ((bounds, number),) = fetch(db, SQL["bounds"], {"job_id": job_id})
-        max_depth = rows.limits_from(orjson.loads(bounds)).max_depth
+        ((bounds, number, public_id),) = fetch(db, SQL["bounds"], {"job_id": job_id})
+        with rows.reading(public_id, "bounds"):
+            max_depth = rows.group(Limits, rows.mapping(bounds), "limits").max_depth
         bindings = {"job_id": job_id, "max_depth": max_depth, "slice": SLICE}
         for select, update, target in (
             ("too_deep", "shut_out", ("skipped", "depth")),

@@ -209,7 +209,8 @@ SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SEL
 SELECT id, changing FROM jobs WHERE changing IS NOT NULL;
 
 -- name: bounds
-SELECT bounds, commit_no FROM jobs WHERE id = :job_id;
+-- Primary key.
+SELECT bounds, commit_no, public_id FROM jobs WHERE id = :job_id;
 
 -- name: sizes
 SELECT coalesce(sum(size), 0) FROM records

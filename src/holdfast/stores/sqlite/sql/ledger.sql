@@ -113,7 +113,7 @@ SELECT l.start FROM segments AS s JOIN laid_aside AS l ON l.segment_id = s.id
 
 -- name: cursor
 -- The notes of the present run's first chunk. Index chunks_job.
-SELECT c.cursor FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+SELECT c.cursor, j.public_id FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
  WHERE j.id = :job_id ORDER BY c.id LIMIT 1;
 
 -- name: spans
@@ -161,7 +161,8 @@ SELECT job_id, id, epoch, beat, seq, worker_id, waiting_until FROM chunks WHERE 
 -- name: recovering
 -- The chunk as the one who takes it back sees it; whether this very claim has named an item. Primary key.
 SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress,
-       c.marked_item IS NOT NULL AND c.marked_epoch = c.epoch, c.marked_deaths, c.marked_silent, c.cautious_left, j.bounds, j.desired
+       c.marked_item IS NOT NULL AND c.marked_epoch = c.epoch, c.marked_deaths, c.marked_silent, c.cautious_left,
+       j.desired
   FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id
  WHERE c.id = :chunk_id AND c.epoch = :epoch AND c.status = 'in_progress';
 
