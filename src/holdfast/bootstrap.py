@@ -106,6 +106,13 @@ def _look_at(path: Path, *, create: bool) -> None:
         )
 
 
+def tls_roots() -> Path:
+    """The file of certificate authorities that a crawl believes."""
+    from holdfast.web.transfer import trusted_roots
+
+    return Path(trusted_roots())
+
+
 def user_agent(job: Job) -> str:
     """What we call ourselves before strangers, unless the job says otherwise."""
     own: str | None = job.spec.get("user_agent")

@@ -18,7 +18,7 @@ _FEW_FILES: Final = 256
 _LITTLE_MEMORY: Final = 512 * 1024 * 1024
 _SQLITE_FLOOR: Final = (3, 51, 3)
 """Older ones can corrupt a WAL that several processes write."""
-_LIBRARIES: Final = (
+LIBRARIES: Final = (
     "ada-url",
     "apsw",
     "brotli",
@@ -27,6 +27,7 @@ _LIBRARIES: Final = (
     "isal",
     "orjson",
     "protego",
+    "publicsuffixlist",
     "pyarrow",
     "pycurl",
     "rich",
@@ -190,18 +191,19 @@ def _curl(_settings: Settings) -> Iterator[Finding]:
 
 
 def _roots() -> Iterator[Finding]:
-    import certifi
+    from holdfast.bootstrap import tls_roots
 
-    roots = Path(certifi.where())
+    roots = tls_roots()
     if roots.is_file():
-        yield Finding(Grade.OK, "TLS roots", f"certifi {version('certifi')}")
+        yield Finding(Grade.OK, "TLS roots", str(roots))
     else:
-        yield Finding(Grade.BAD, "TLS roots", f"{roots} is missing", "install certifi again")
+        advice = "install the system's ca-certificates, or certifi again"
+        yield Finding(Grade.BAD, "TLS roots", f"{roots} is missing", advice)
 
 
 def _libraries(_settings: Settings) -> Iterator[Finding]:
     missing = []
-    for name in _LIBRARIES:
+    for name in LIBRARIES:
         try:
             version(name)
         except PackageNotFoundError:
