@@ -13,7 +13,9 @@ from holdfast.domain.commit import Ending
 from holdfast.domain.errors import JobHeld, UnknownJob, UsageError, WrongState
 from holdfast.domain.item import Failed, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE, Limits, Pace
+from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
+from holdfast.ports.jobs import Pauses
 from holdfast.stores.sqlite import slices
 
 
@@ -129,6 +131,31 @@ async def test_a_job_without_a_start_page_tries_them_again_when_resumed(store):
     await again.honest()
     await again.commit(*(done(item) for item in items))
     await again.honest()
+
+
+async def test_each_pause_is_counted_however_it_came_about(store):
+    work = await store.working("a", "b", "c")
+    job_id = work.lease.job_id
+    assert await store.jobs.pauses(job_id) == Pauses(None, 0.0)
+    # By a worker that heard it,
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"), at=NOON + 10)
+    assert await store.jobs.pauses(job_id) == Pauses(NOON + 10, 0.0)
+    assert (await store.jobs.pauses(job_id)).total_s(NOON + 15) == 5.0
+    await store.jobs.resume(job_id, now=NOON + 20)
+    # for one that is dead,
+    await store.claim(await work.job(), now=NOON + 21)
+    await store.jobs.pause(job_id, now=NOON + 30, dead=await store.jobs.holder(job_id))
+    await store.jobs.resume(job_id, now=NOON + 50)
+    # and by a watchdog that found the wish of a person.
+    await store.claim(await work.job(), now=NOON + 51)
+    await store.jobs.pause(job_id, now=NOON + 60)
+    holder = await store.jobs.holder(job_id)
+    await store.ledger.recover(holder, why="gone", stalled=False, rules=Recovery(), now=NOON + 70)
+    assert await store.jobs.pauses(job_id) == Pauses(NOON + 70, 30.0)
+    await store.jobs.cancel(job_id, now=NOON + 75)
+    assert await store.jobs.pauses(job_id) == Pauses(None, 35.0)
+    await store.jobs.restart(job_id, [found("a")], phase="queued", now=NOON + 80)
+    assert await store.jobs.pauses(job_id) == Pauses(None, 0.0)
 
 
 # -- bounds

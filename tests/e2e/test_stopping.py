@@ -125,7 +125,10 @@ def test_pause_and_cancel_of_a_dead_workers_job_take_hold_at_once(holdfast, serv
     assert holdfast.show()["status"] == "in_progress"
     assert "its worker died" in holdfast.run("ls").out
     assert holdfast.run("pause").code == 0
-    assert holdfast.show()["status"] == "paused"
+    shown = holdfast.show()
+    assert shown["status"] == "paused"
+    assert shown["paused_at"] == shown["events"][0]["at"]
+    assert " paused, created " in holdfast.run("show").out
     assert holdfast.run("cancel").code == 0
     assert holdfast.show()["status"] == "cancelled"
 

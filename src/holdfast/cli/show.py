@@ -36,6 +36,8 @@ class Facts:
     hosts: list[HostReport]
     checkpoints: list[Checkpoint]
     events: list[Event]
+    paused_at: float | None
+    paused_s: float
 
 
 @click.command()
@@ -67,6 +69,7 @@ async def _facts(home: "Home", job: Job) -> Facts:
     jobs = home.tools.jobs
     holder = await jobs.holder(job.id)
     alive = holder is not None and home.tools.workers.lives(holder.worker_id) is not False
+    pauses = await jobs.pauses(job.id)
     return Facts(
         job=job,
         standing=await standing(home, job),
@@ -76,6 +79,8 @@ async def _facts(home: "Home", job: Job) -> Facts:
         hosts=await jobs.hosts(job.id, _SHOWN),
         checkpoints=await jobs.checkpoints(job.id, _SHOWN),
         events=await jobs.events(job.id, _SHOWN),
+        paused_at=pauses.since,
+        paused_s=pauses.total_s(home.tools.clock.wall()),
     )
 
 
@@ -93,6 +98,8 @@ def facts_json(facts: Facts) -> dict[str, Any]:
         "started_at": iso(job.started_at),
         "finished_at": iso(job.finished_at),
         "last_checkpoint_at": iso(job.last_checkpoint_at),
+        "paused_at": iso(facts.paused_at),
+        "paused_s": round(facts.paused_s, 3),
         "held_by": facts.held_by,
         "statuses": {str(status): count for status, count in facts.statuses.items()},
         "outcomes": [asdict(tally) for tally in facts.tallies],
@@ -126,7 +133,8 @@ def lines(facts: Facts) -> "Iterator[str]":
     )
     yield _line("limits", _limits(job))
     yield _line("pace", _pace(job))
-    yield _line("time", f"{duration(job.active_s)} active, created {stamp(job.created_at)}")
+    paused = f", {duration(facts.paused_s)} paused" if facts.paused_s else ""
+    yield _line("time", f"{duration(job.active_s)} active{paused}, created {stamp(job.created_at)}")
     yield from _section(
         "answers", [(number(count), f"HTTP {code}") for code, count in facts.statuses.items()]
     )

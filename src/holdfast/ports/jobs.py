@@ -40,6 +40,20 @@ class Event:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """How long a job was paused, since it was submitted or restarted."""
+
+    since: float | None
+    """When the present pause began; None if it isn't paused."""
+    ended_s: float
+    """What the pauses before that one came to."""
+
+    def total_s(self, now: float) -> float:
+        """All of them, the present one up to now included."""
+        return self.ended_s + (0.0 if self.since is None else max(0.0, now - self.since))
+
+
 class Jobs(Protocol):
     """All jobs of a home."""
 
@@ -130,6 +144,9 @@ class Jobs(Protocol):
 
     async def events(self, job_id: int, limit: int) -> list[Event]:
         """The last events, the newest first."""
+
+    async def pauses(self, job_id: int) -> Pauses:
+        """When it was paused, and for how long in all."""
 
     async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
         """The full picture, computed now. `limit` bounds each list."""

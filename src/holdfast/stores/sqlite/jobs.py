@@ -13,7 +13,7 @@ from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, after
-from holdfast.ports.jobs import Event, HostReport, Tally
+from holdfast.ports.jobs import Event, HostReport, Pauses, Tally
 from holdfast.stores.sqlite import rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
@@ -177,6 +177,10 @@ class SqliteJobs:
     async def events(self, job_id: int, limit: int) -> list[Event]:
         """The newest first."""
         return [Event(*row) for row in await self._rows("events", {"job_id": job_id, "limit": limit})]
+
+    async def pauses(self, job_id: int) -> Pauses:
+        """From the events, which are written with the pauses themselves."""
+        return Pauses(*(await self._rows("pauses", {"job_id": job_id}))[0])
 
     async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
         """Computed from the rows as they are now."""

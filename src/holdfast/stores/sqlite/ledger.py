@@ -314,5 +314,5 @@ def _recover(
             },
         )
         db.execute(SQL["job_taken_back"], {"job_id": job_id, "status": status, "reason": reason, "now": now})
-        event(db, job_id, now, "failed" if verdict.failed else "taken back", reason)
+        event(db, job_id, now, "taken back" if status is Status.PENDING else status, reason)
     return status

@@ -194,6 +194,14 @@ SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c
 -- name: events
 SELECT id, at, kind, detail FROM events WHERE job_id = :job_id ORDER BY id DESC LIMIT :limit;
 
+-- name: pauses
+-- Since when the job is paused (null: it isn't), and how long it was before: each pause ends with the next event.
+-- Index events_job.
+SELECT max(p.at) FILTER (WHERE p.until IS NULL), coalesce(sum(max(0.0, p.until - p.at)), 0.0)
+  FROM (SELECT kind, at, lead(at) OVER (ORDER BY id) AS until
+          FROM events WHERE job_id = :job_id AND kind IN ('paused', 'resumed', 'cancelled')) AS p
+ WHERE p.kind = 'paused';
+
 -- name: urls_where
 -- Addresses by status and reason, in the order of their discovery.
 SELECT url FROM items
