@@ -136,6 +136,8 @@ async def test_the_holder_is_who_claimed(store):
     work = await store.working("a")
     holder = await store.jobs.holder(work.lease.job_id)
     assert (holder.worker_id, holder.epoch, holder.chunk_id) == ("here/1/aa", 1, work.lease.chunk_id)
+    assert (holder.public_id, holder.claims_since_progress) == ((await work.job()).public_id, 1)
+    assert await store.ledger.heartbeats() == [holder]
     await store.jobs.cancel(work.lease.job_id, now=NOON)
     assert await store.jobs.holder(work.lease.job_id) is None
 

@@ -65,6 +65,8 @@ class FakeHeartbeats:
     beats: dict[int, Heartbeat] = field(default_factory=dict)
     taken: list[Taken] = field(default_factory=list)
     down: Exception | None = None
+    becomes: Status = Status.PENDING
+    """What a job is when it was taken back."""
 
     def shows(self, chunk: int = 1, **changes: Any) -> None:
         """A chunk's heartbeat looks like this from now on."""
@@ -95,7 +97,7 @@ class FakeHeartbeats:
         assert now > 0
         self.taken.append(Taken(heartbeat, why, stalled, rules, silent))
         del self.beats[heartbeat.chunk_id]
-        return Status.PENDING
+        return self.becomes
 
 
 @dataclass

@@ -71,6 +71,15 @@ class Heartbeat:
     worker_id: str
     waiting_until: float | None
     """The chunk waits for a stored due time: no progress until then is no staleness."""
+    public_id: str = ""
+    """The job's, for what is told of it."""
+    claims_since_progress: int = 0
+    """This one included: as many retries there will have been when it is taken back."""
+
+    @property
+    def short_id(self) -> str:
+        """The job's id as people type it."""
+        return self.public_id[-8:]
 
 
 @dataclass(frozen=True, slots=True)

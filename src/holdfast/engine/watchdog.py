@@ -8,6 +8,7 @@ import logging
 from holdfast.domain.errors import DamagedJob, HoldfastError
 from holdfast.domain.lease import Heartbeat, LeaseTimes, Sighting, expired, sight, stalled_for
 from holdfast.domain.recovery import Recovery
+from holdfast.domain.states import Status
 from holdfast.ports.clock import Clock
 from holdfast.ports.ledger import Ledger
 from holdfast.ports.workers import Workers
@@ -66,8 +67,22 @@ class Watchdog:
             heartbeat, why=why, stalled=stalled, rules=rules, now=self._clock.wall(), silent=silent
         )
         if status is not None:
+            self._tell(heartbeat, status, why)
+
+    def _tell(self, heartbeat: Heartbeat, status: Status, why: str) -> None:
+        """Of the job that was taken back, which is seldom the one that this watchdog's worker is at."""
+        retries, most = heartbeat.claims_since_progress, self._times.max_retries
+        extra = {"job_id": heartbeat.short_id, "retry_count": retries}
+        if status is Status.FAILED:
+            log.error("job %s failed permanently (%s)", heartbeat.short_id, why, extra=extra)
+        elif status is Status.PAUSED:
+            log.warning("job %s is paused, as was asked for (%s)", heartbeat.short_id, why, extra=extra)
+        elif retries:
+            message = "recovering job %s, retry %d of %d (%s)"
+            log.warning(message, heartbeat.short_id, retries, most, why, extra=extra)
+        else:
             log.warning(
-                "took back chunk %d of job %d (%s): now %s", heartbeat.chunk_id, heartbeat.job_id, why, status
+                "recovering job %s, which had made progress (%s)", heartbeat.short_id, why, extra=extra
             )
 
 

@@ -6,6 +6,7 @@ from tests.kit.fakes import FakeHeartbeats, FakeWorkers
 
 from holdfast.domain.errors import StorageFailed
 from holdfast.domain.lease import LeaseTimes
+from holdfast.domain.states import Status
 from holdfast.engine.watchdog import Watchdog
 
 TIMES = LeaseTimes()
@@ -144,3 +145,22 @@ async def test_a_chunk_claimed_again_has_a_period_of_its_own():
     scene.ledger.shows(epoch=3, worker_id="here/9/zz")
     assert await scene.sweep(2) == []
     assert await scene.sweep() == ["its lease expired"]
+
+
+@pytest.mark.parametrize(
+    ("status", "claims", "level", "told"),
+    [
+        (Status.PENDING, 2, "WARNING", "recovering job 0000abcd, retry 2 of 3 (its worker died)"),
+        (Status.PENDING, 0, "WARNING", "recovering job 0000abcd, which had made progress (its worker died)"),
+        (Status.FAILED, 4, "ERROR", "job 0000abcd failed permanently (its worker died)"),
+        (Status.PAUSED, 1, "WARNING", "job 0000abcd is paused, as was asked for (its worker died)"),
+    ],
+)
+async def test_what_was_taken_back_is_told_of_the_right_job(status, claims, level, told, caplog):
+    scene = Scene(living=False)
+    scene.ledger.shows(public_id="01920000-0000-7000-8000-00000000abcd", claims_since_progress=claims)
+    scene.ledger.becomes = status
+    await scene.sweep()
+    (record,) = caplog.records
+    assert (record.levelname, record.getMessage()) == (level, told)
+    assert (record.job_id, record.retry_count) == ("0000abcd", claims)

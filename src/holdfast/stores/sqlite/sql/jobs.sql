@@ -165,7 +165,7 @@ DELETE FROM jobs WHERE id = :job_id;
 
 -- name: holder
 -- Index chunks_job.
-SELECT c.job_id, c.id, c.epoch, c.beat, c.seq, c.worker_id, c.waiting_until
+SELECT c.job_id, c.id, c.epoch, c.beat, c.seq, c.worker_id, c.waiting_until, j.public_id, c.claims_since_progress
   FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
  WHERE c.job_id = :job_id AND c.status = 'in_progress' ORDER BY c.id LIMIT 1;
 

@@ -156,7 +156,8 @@ SELECT i.fingerprint FROM json_each(:fingerprints) AS f
 
 -- name: heartbeats
 -- Index chunks_claimed.
-SELECT job_id, id, epoch, beat, seq, worker_id, waiting_until FROM chunks WHERE status = 'in_progress' ORDER BY id;
+SELECT c.job_id, c.id, c.epoch, c.beat, c.seq, c.worker_id, c.waiting_until, j.public_id, c.claims_since_progress
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id WHERE c.status = 'in_progress' ORDER BY c.id;
 
 -- name: recovering
 -- The chunk as the one who takes it back sees it; whether this very claim has named an item. Primary key.
