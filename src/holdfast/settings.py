@@ -15,6 +15,8 @@ from holdfast.domain.lease import LeaseTimes
 
 T = TypeVar("T")
 MB = 1_000_000
+MAX_BODY_BYTES = 100 * MB
+"""With its headers, such a body is still read back as one record, whatever the setting is by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             raise UsageError(f"HOLDFAST_{name}={text!r} can't be read; it takes {_TAKES[convert]}") from None
 
     times, storage, fetch = LeaseTimes(), StorageSettings(), FetchSettings()
-    return Settings(
+    settings = Settings(
         home=read("HOME", Path, Path(".holdfast")),
         times=LeaseTimes(
             renew_s=read("RENEW_S", _seconds, times.renew_s),
@@ -83,13 +85,29 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         fetch=FetchSettings(
             connect_s=read("CONNECT_S", _seconds, fetch.connect_s),
             total_s=read("FETCH_S", _seconds, fetch.total_s),
-            body_bytes=read("BODY_MB", _megabytes, fetch.body_bytes),
+            body_bytes=read("BODY_MB", _body_megabytes, fetch.body_bytes),
             max_tries=read("MAX_TRIES", _count, fetch.max_tries),
             retry_base_s=read("RETRY_BASE_S", _seconds, fetch.retry_base_s),
             retry_cap_s=read("RETRY_CAP_S", _seconds, fetch.retry_cap_s),
             outage_s=read("OUTAGE_S", _seconds, fetch.outage_s),
         ),
     )
+    _look_at(settings.times)
+    return settings
+
+
+def _look_at(times: LeaseTimes) -> None:
+    """UsageError where two intervals contradict each other."""
+    if times.renew_s >= times.expire_s:
+        raise UsageError(
+            f"HOLDFAST_RENEW_S ({times.renew_s:g}) has to be less than HOLDFAST_EXPIRE_S ({times.expire_s:g}): "
+            "else a living worker loses its work before it shows that it lives"
+        )
+    if times.stale_s < times.stall_s:
+        raise UsageError(
+            f"HOLDFAST_STALE_S ({times.stale_s:g}) can't be less than HOLDFAST_STALL_S ({times.stall_s:g}): "
+            "a job fails only after a stall"
+        )
 
 
 def _seconds(text: str) -> float:
@@ -113,9 +131,17 @@ def _megabytes(text: str) -> int:
     return int(value * MB)
 
 
+def _body_megabytes(text: str) -> int:
+    value = _megabytes(text)
+    if not 0 < value <= MAX_BODY_BYTES:
+        raise ValueError(text)
+    return value
+
+
 _TAKES: Mapping[Callable[[str], object], str] = {
     _seconds: "seconds above 0, such as 0.5",
     _count: "a whole number from 0 on",
     _megabytes: "megabytes from 0 on, such as 256",
+    _body_megabytes: f"megabytes above 0 and up to {MAX_BODY_BYTES // MB}, such as 32",
     Path: "a path",
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from holdfast.domain.item import Item
@@ -55,8 +56,11 @@ class LeaseTimes:
 
     @property
     def max_stalls(self) -> int:
-        """After so many stalls in a row without progress the job is stale, not just a chunk stuck."""
-        return max(1, int(self.stale_s // self.stall_s))
+        """After so many stalls in a row without progress the job is stale, not just a chunk stuck.
+
+        Only a stall is looked at: a time in between means the stall after it, never the one before.
+        """
+        return max(1, ceil(round(self.stale_s / self.stall_s, 6)))
 
 
 @dataclass(frozen=True, slots=True)

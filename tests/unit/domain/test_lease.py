@@ -71,7 +71,10 @@ def test_a_chunk_that_waits_for_a_due_time_is_not_stale_and_begins_anew_when_it_
     assert stalled_for(sighting, 7260.0) == 61.0
 
 
-@pytest.mark.parametrize(("stall_s", "stale_s", "stalls"), [(1800, 3600, 2), (1800, 1800, 1), (60, 10, 1)])
+@pytest.mark.parametrize(
+    ("stall_s", "stale_s", "stalls"),
+    [(1800, 3600, 2), (1800, 1800, 1), (60, 100, 2), (60, 121, 3), (0.1, 0.3, 3), (0.1, 1.1, 11)],
+)
 def test_stale_is_so_many_stalls(stall_s, stale_s, stalls):
     assert LeaseTimes(stall_s=stall_s, stale_s=stale_s).max_stalls == stalls
 
