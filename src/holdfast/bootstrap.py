@@ -25,6 +25,8 @@ from holdfast.stores.workers import LockedWorkers
 from holdfast.web.warc import WarcSegments
 from holdfast.web.warc.names import job_folder
 
+USER_AGENT = f"Holdfast/{holdfast.__version__}"
+
 
 class SystemClock:
     """The machine's clocks."""
@@ -116,7 +118,7 @@ def tls_roots() -> Path:
 def user_agent(job: Job) -> str:
     """What we call ourselves before strangers, unless the job says otherwise."""
     own: str | None = job.spec.get("user_agent")
-    return own or f"Holdfast/{holdfast.__version__}"
+    return own or USER_AGENT
 
 
 def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) -> Handler:

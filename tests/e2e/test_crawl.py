@@ -149,3 +149,17 @@ def test_an_exact_duplicate_has_its_text_in_the_export(holdfast, server):
     assert len(copies) > 1
     assert {row["text"] for row in copies} == {"Every copy of this page is the same. Home"}
     assert len({row["sha256"] for row in copies}) == 1
+
+
+def test_ls_lists_those_of_one_status(holdfast, server):
+    whole = holdfast.run("crawl", server.start, "--json").json["job"]
+    timed_out = holdfast.run(
+        "crawl", server.start, "--name", "short", "--delay", "0.5", "--time-limit", "0.2", "--json"
+    ).json["job"]
+    for status, jobs in (("completed", [whole]), ("timeout", [timed_out]), ("Running", [])):
+        listed = holdfast.run("ls", "--status", status, "--json")
+        assert (listed.code, [json.loads(line)["job"] for line in listed.out.splitlines()]) == (0, jobs)
+    assert "no job is in_progress" in holdfast.run("ls", "--status", "processing").sentence
+    wrong = holdfast.run("ls", "--status", "done")
+    assert wrong.code == 2
+    assert "completed" in wrong.sentence

@@ -45,6 +45,7 @@ class Options(TypedDict):
     per_host: int | None
     delay: float | None
     ignore_robots: bool
+    contact: str | None
     user_agent: str | None
     checkpoint_items: int
     checkpoint_seconds: float
@@ -99,7 +100,12 @@ _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be giv
     help=f"Seconds between two requests to a host [default: {POLITE.delay_s:g}; on loopback 0].",
 )
 @click.option("--ignore-robots", is_flag=True, help="Don't ask for robots.txt.")
-@click.option("--user-agent", metavar="UA", help="What to call ourselves; name a contact in it.")
+@click.option(
+    "--contact",
+    metavar="URL|MAIL",
+    help="Whom a site's owner may ask; we call ourselves Holdfast/VERSION (+CONTACT).",
+)
+@click.option("--user-agent", metavar="UA", help="What to call ourselves instead; name a contact in it.")
 @click.option(
     "--checkpoint-items", type=COUNT, default=10, show_default=True, metavar="N", help="Commit after N pages,"
 )
@@ -161,7 +167,7 @@ def asked_for(urls: tuple[str, ...], options: Options) -> NewJob:
         include=options["include"],
         exclude=options["exclude"],
         ignore_robots=options["ignore_robots"],
-        user_agent=options["user_agent"],
+        user_agent=_user_agent(options["user_agent"], options["contact"]),
     )
     default = FAST if all(map(on_loopback, spec.start_urls)) else POLITE
     delay = options["delay"]
@@ -185,6 +191,17 @@ def asked_for(urls: tuple[str, ...], options: Options) -> NewJob:
         durability=Durability(options["durability"]),
         fixed=FIXED,
     )
+
+
+def _user_agent(own: str | None, contact: str | None) -> str | None:
+    if contact is None:
+        return own
+    if own is not None:
+        raise UsageError("--user-agent replaces the name that --contact is added to; name the contact in it")
+    from holdfast.bootstrap import USER_AGENT
+
+    is_mail = "@" in contact and ":" not in contact
+    return f"{USER_AGENT} (+{'mailto:' if is_mail else ''}{contact})"
 
 
 def on_loopback(url: str) -> bool:

@@ -10,7 +10,7 @@ from holdfast.cli.params import common
 from holdfast.cli.words import clean, duration, number, rough
 from holdfast.domain.errors import DamagedJob
 from holdfast.domain.job import Job
-from holdfast.domain.states import Status
+from holdfast.domain.states import Status, parse_status
 
 if TYPE_CHECKING:
     from holdfast.bootstrap import Home
@@ -20,16 +20,23 @@ _RIGHT = frozenset({"PAGES", "QUEUED", "FAILED", "ACTIVE", "AGE"})
 
 
 @click.command()
+@click.option("--status", metavar="STATUS", help="Only those that stand there, such as paused.")
 @click.option("--json", is_flag=True, help="One JSON object per job and line.")
 @common
-def ls(json: bool) -> int:
+def ls(status: str | None, json: bool) -> int:
     """List the jobs, the latest first."""
+    only = frozenset(Status) if status is None else {parse_status(status)}
 
     async def work(home: "Home") -> int:
         everything = await home.tools.jobs.all()
-        jobs = [job for job in everything if isinstance(job, Job)]
+        jobs = [job for job in everything if isinstance(job, Job) and job.status in only]
         damaged = [job for job in everything if isinstance(job, DamagedJob)]
-        await _list(home, jobs, json=json, alone=not damaged)
+        if jobs:
+            await _list(home, jobs, json=json)
+        elif everything and not damaged and not json:
+            say(f"no job is {' or '.join(only)}; `holdfast ls` lists them all.")
+        elif not everything and not json:
+            say("no jobs yet; start one with `holdfast crawl URL`.")
         for one in damaged:
             say(f"{one}.")
         return EXIT_FAILED if damaged else 0
@@ -37,19 +44,17 @@ def ls(json: bool) -> int:
     return in_home(work)
 
 
-async def _list(home: "Home", jobs: list[Job], *, json: bool, alone: bool) -> None:
+async def _list(home: "Home", jobs: list[Job], *, json: bool) -> None:
     if json:
         from holdfast.cli.outcome import as_json, json_line
 
         for job in jobs:
             click.echo(json_line(as_json(job)))
-    elif jobs:
-        now = home.tools.clock.wall()
-        rows = [(*_row(job, await standing(home, job), now),) for job in jobs]
-        for line in columns(rows):
-            click.echo(line)
-    elif alone:
-        say("no jobs yet; start one with `holdfast crawl URL`.")
+        return
+    now = home.tools.clock.wall()
+    rows = [(*_row(job, await standing(home, job), now),) for job in jobs]
+    for line in columns(rows):
+        click.echo(line)
 
 
 async def standing(home: "Home", job: Job) -> str:

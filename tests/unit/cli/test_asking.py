@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from protego import Protego as Robots
 
+from holdfast import __version__
 from holdfast.cli import crawl as command
 from holdfast.cli.crawl import FAST, POLITE, asked_for, on_loopback
 from holdfast.domain.checkpoint import CheckpointPolicy
+from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Durability, Limits, Pace
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,6 +48,26 @@ def asked(*words):
 )
 def test_what_is_on_this_machine(url, here):
     assert on_loopback(url) is here
+
+
+@pytest.mark.parametrize(
+    ("contact", "said"),
+    [
+        ("https://example.org/bot", "(+https://example.org/bot)"),
+        ("me@example.org", "(+mailto:me@example.org)"),
+        ("mailto:me@example.org", "(+mailto:me@example.org)"),
+    ],
+)
+def test_a_contact_stands_behind_our_own_name(contact, said):
+    new = asked("https://example.org/", "--contact", contact)
+    assert new.spec["user_agent"] == f"Holdfast/{__version__} {said}"
+    rules = Robots.parse("User-agent: holdfast\nDisallow: /closed")
+    assert not rules.can_fetch("https://example.org/closed", new.spec["user_agent"])
+
+
+def test_a_contact_is_not_lost_behind_a_name_of_ones_own():
+    with pytest.raises(UsageError, match="--contact"):
+        asked("https://example.org/", "--contact", "me@example.org", "--user-agent", "me")
 
 
 def test_strangers_are_treated_politely_and_our_own_sites_fast():
