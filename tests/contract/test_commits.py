@@ -284,6 +284,51 @@ async def test_an_item_that_came_nearer_in_the_very_batch_that_settles_it_is_jud
     await work.honest()
 
 
+async def test_a_scope_that_grew_has_everything_judged_again_that_was_settled_by_its_links(store):
+    work = await store.working("a", "b", "c", "d", "moves")
+    a, b, c, d, moves = await work.take()
+    await work.commit(done(a, found("r", 1), found("out/x", 1, skip="external")))
+    r = await work.item("r")
+    to_x = Redirected((found("out/x", 1, skip="external"),), "redirect", (page(r.url),))
+    await work.commit(handled(r, to_x), handled(c, Failed("http 404", (page(c.url),))))
+    to_www = Redirected((found("out/", 0),), "redirect", (page(moves.url),), widens=True)
+    await work.commit(done(b), handled(moves, to_www))
+    await work.commit(done(d))
+    again = await store.ledger.take_rejudged(work.lease, limit=9, taken=[])
+    assert [item.url for item in again] == [a.url, b.url, r.url], (
+        "not what came later, nor what leads to a start URL"
+    )
+    await work.commit(handled(again[0], Rejudged((found("out/x", 1),))))
+    assert (await pending(work))["x"] == 1
+    assert [item.url for item in await store.ledger.take_rejudged(work.lease, limit=9, taken=[])] == [
+        b.url,
+        r.url,
+    ]
+    await work.honest()
+
+
+async def test_two_scopes_that_grew_one_after_the_other_are_each_judged_by(store):
+    work = await store.working("a", "one", "two")
+    a, one, two = await work.take()
+    await work.commit(done(a), handled(one, Redirected((), "redirect", (page(one.url),), widens=True)))
+    (again,) = await store.ledger.take_rejudged(work.lease, limit=9, taken=[])
+    await work.commit(
+        handled(again, Rejudged()), handled(two, Redirected((), "redirect", (page(two.url),), widens=True))
+    )
+    assert [item.url for item in await store.ledger.take_rejudged(work.lease, limit=9, taken=[])] == [a.url]
+    await work.honest()
+
+
+async def test_what_is_outside_is_read_page_by_page_and_nothing_else_is(store):
+    work = await store.working("a")
+    (a,) = await work.take()
+    links = [found(f"out/{n}", 1, skip="external") for n in range(5)]
+    await work.commit(done(a, *links, found("b", 1), found("c", 9, skip="depth")))
+    first = await store.ledger.outside(work.lease.job_id, after=0, limit=3)
+    second = await store.ledger.outside(work.lease.job_id, after=first[-1][0], limit=3)
+    assert [url for _, url in first + second] == [link.url for link in links]
+
+
 # -- taking
 
 

@@ -102,12 +102,13 @@ class FakeHeartbeats:
 
 @dataclass
 class FakeSegments:
-    """Segments in memory. `before_append` may wait, or raise what a disk would."""
+    """Segments in memory. `before_append` may wait, or raise what a disk would; `before_read` as well."""
 
     clock: ManualClock
     free: int = 10**12
     damaged: bool = False
     before_append: Callable[[int], Any] | None = None
+    before_read: Callable[[], Any] | None = None
     appended: list[list[str]] = field(default_factory=list)
     """The addresses of each append."""
     synced: int = 0
@@ -119,6 +120,8 @@ class FakeSegments:
 
     def read(self, job: Job, location: Location) -> Reading:
         """A page without content."""
+        if self.before_read is not None:
+            self.before_read()
         if self.damaged:
             raise DamagedRecord(f"{job.id} {location}")
         return Reading(location, "", 200, (), b"", b"", revisit=False, digest=b"")
@@ -199,7 +202,8 @@ class FakeSite:
     met: list[str] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
-    relinked: list[Item] = field(default_factory=list)
+    relinked: list[tuple[Item, Mapping[str, Any]]] = field(default_factory=list)
+    """What was judged again, and by which notes."""
 
     def path(self, url: str) -> str:
         """The path by which `found` knows that address."""
@@ -242,8 +246,8 @@ class FakeSite:
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None
     ) -> Iterable[Found]:
         """The links of the path, one deeper than the item stands now."""
-        del job, cursor, record, reading
-        self.relinked.append(item)
+        del job, record, reading
+        self.relinked.append((item, cursor))
         return [
             replace(link, depth=item.depth + 1, skip=None) for link in self.links.get(self.path(item.url), ())
         ]

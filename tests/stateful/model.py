@@ -122,6 +122,12 @@ class Model:
                 page.due_at = due_at
         page.rejudge = page.status in {"done", "redirected"} and page.depth < item.depth
 
+    def widen(self) -> None:
+        """The scope grew: whatever was settled by its links is to be judged again."""
+        for url in self.rows:
+            page = self.pages[url]
+            page.rejudge |= page.status == "done" or (page.status == "redirected" and page.depth > 0)
+
     def progress(self) -> None:
         """Something was handled and committed."""
         self.fruitless = self.stalls = self.deaths = 0

@@ -187,6 +187,8 @@ class Ledger(RuleBasedStateMachine):
             ledger.take_due(lease, now=self.now, latest=self.now + DUE_CAP_S, limit=99, taken=taken)
         )
         again = self.run(ledger.take_rejudged(lease, limit=99, taken=taken))
+        outside = self.run(ledger.outside(self.job_id, after=0, limit=99))
+        assert sorted(url for _, url in outside) == self.model.urls("skipped", "external")
         held = {item.url for item in self.hand.values()}
         for items, expected in (
             (ready, self.model.ready()),
@@ -224,7 +226,8 @@ class Ledger(RuleBasedStateMachine):
             case "done":
                 return Done((record,), self.findings(draw, item))
             case "redirected":
-                return Redirected(self.findings(draw, item), "redirect", (record,))
+                widens = draw(st.booleans())
+                return Redirected(self.findings(draw, item), "redirect", (record,), widens=widens)
             case "failed":
                 return Failed("http 404", draw(st.sampled_from([(), (record,)])))
             case "skipped":
@@ -299,6 +302,8 @@ class Ledger(RuleBasedStateMachine):
             model.handle(entry.item, entry.outcome)
         model.discover([link for entry in handled for link in getattr(entry.outcome, "found", ())])
         model.rows |= rows
+        if any(getattr(entry.outcome, "widens", False) for entry in handled):
+            model.widen()
         if appended is not None:
             self.current.written = appended.end
             model.segments[appended.segment] = appended.end

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+COUNTED = "external"
+"""The one reason for which findings beyond a number are counted instead of kept."""
+
 
 class ItemStatus(StrEnum):
     """Where an item stands. Taken is not a status: what was taken and not committed is still pending."""
@@ -48,7 +51,7 @@ class Item:
     attempts: int = 0
     """How often it was tried before, committed retries only."""
     rejudge: bool = False
-    """Done already, then found at a lesser depth: its stored links are to be judged again."""
+    """Done already, then found at a lesser depth, or the scope grew: its stored links are to be judged again."""
     host_answered: bool = False
     """Its host gave an answer before, to this item or another one of the job."""
 
@@ -81,6 +84,8 @@ class Redirected:
     found: tuple[Found, ...]
     reason: str
     records: tuple[Record, ...] = ()
+    widens: bool = False
+    """More belongs to the job from now on: what was settled before is to have its links judged again."""
 
 
 @dataclass(frozen=True, slots=True)

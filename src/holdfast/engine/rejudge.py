@@ -1,7 +1,7 @@
-"""Judges the links of a stored page again, because the page was found nearer than it was fetched."""
+"""Judges the links of a stored page again: the page was found nearer than it was fetched, or the scope has grown."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +12,17 @@ from holdfast.ports.ledger import RecordRow
 from holdfast.ports.segments import Reading
 
 
-async def rejudge(tools: Tools, job: Job, cursor: Mapping[str, Any], item: Item) -> Outcome:
-    """What the stored evidence leads to, one step from where the item stands now. Nothing is fetched."""
+async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]], item: Item) -> Outcome:
+    """What the stored evidence leads to, one step from where the item stands now. Nothing is fetched.
+
+    The cursor is asked for last: a scope that grew before the outcome is given must count in it.
+    """
     row = await tools.ledger.record(job.id, item.id)
     if row is None:
         return Rejudged()
     reading = await asyncio.to_thread(read_body, tools, job, row)
     record = Record(row.kind, row.data)
-    return Rejudged(tuple(tools.pipeline.relink(job, cursor, item, record, reading)))
+    return Rejudged(tuple(tools.pipeline.relink(job, cursor(), item, record, reading)))
 
 
 def read_body(tools: Tools, job: Job, row: RecordRow) -> Reading | None:

@@ -103,7 +103,8 @@ def _keeper(tools: Tools, claim: Claim, working: list[Worker]) -> Keeper:
 
 
 async def _work(tools: Tools, claim: Claim, stop: Stop, working: list[Worker]) -> None:
-    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor))
+    outside = await _outside(tools, claim.job)
+    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside))
     batch = Batch(tools, claim.lease, tools.segments.writer(claim.job, claim.lease, claim.job.durability))
     worker = Worker(tools, claim, handler, batch)
     working.append(worker)
@@ -116,6 +117,17 @@ async def _work(tools: Tools, claim: Claim, stop: Stop, working: list[Worker]) -
     finally:
         await batch.close()
         await handler.close()
+
+
+async def _outside(tools: Tools, job: Job) -> list[str]:
+    """What is out of scope and kept: no more than the pipeline's own cap lets in."""
+    urls: list[str] = []
+    last, page = 0, [(0, "")]
+    while page:
+        page = await tools.ledger.outside(job.id, after=last, limit=10_000)
+        urls += [url for _, url in page]
+        last = page[-1][0] if page else last
+    return urls
 
 
 async def _pause_for_room(tools: Tools, batch: Batch) -> None:

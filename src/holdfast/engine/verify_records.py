@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from holdfast.domain.commit import Location
-from holdfast.domain.item import Found, Record
+from holdfast.domain.item import COUNTED, Found, Record
 from holdfast.domain.job import Job
 from holdfast.engine.tools import Tools
 from holdfast.engine.verify_report import Report
@@ -15,8 +15,6 @@ from holdfast.engine.verify_segments import Places, empty_places, pages_of_recor
 from holdfast.ports.ledger import Discrepancy, RecordRow
 from holdfast.ports.segments import DamagedRecord, Reading
 
-COUNTED = "external"
-"""The one reason for which a finding may be counted instead of kept."""
 REMEMBERED = 200_000
 
 
@@ -183,6 +181,9 @@ def _strays(row: RecordRow, missing: list[Found]) -> list[Discrepancy]:
     allowed = int(row.data.get("unkept", 0))
     if not allowed:
         lost, counted = missing, []
+    elif row.item.rejudge:
+        # The scope has grown since: of what was counted then, some is in scope now, and not looked at yet.
+        lost, counted = [], missing
     strays = [
         Discrepancy("link", found.url, f"{row.item.url} leads there, and it is no item") for found in lost
     ]

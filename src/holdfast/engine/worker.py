@@ -6,6 +6,7 @@ frontier, the committer writes. Any of them may say how the claim ends; then wha
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,7 +58,6 @@ class Worker:
         self._frontier = Frontier()
         self._budget = Budget(claim.job.limits, claim.job.counters)
         self._counters = claim.job.counters
-        self._cursor = claim.cursor
         self._cautious_left = claim.cautious_left
         self._in_hand: set[int] = set()
         self._touched: set[int] = set()
@@ -150,7 +150,7 @@ class Worker:
         reached(FaultPoint.HANDLING, item)
         try:
             if item.rejudge:
-                return await rejudge(self._tools, self._job, self._cursor, item)
+                return await rejudge(self._tools, self._job, self._notes, item)
             return await self._handler.handle(item)
         except Exception:
             # Our own mistake on one page must not cost the other pages; the traceback goes to the log.
@@ -161,6 +161,10 @@ class Worker:
             )
             # What was settled before stays so: a body that can't be read back costs only the links in it.
             return Rejudged() if item.rejudge else Failed("internal_error")
+
+    def _notes(self) -> Mapping[str, Any]:
+        """The pipeline's notes as they stand, committed or about to be."""
+        return self._handler.cursor or self._claim.cursor
 
     def _keep(self, item: Item, outcome: Outcome) -> None:
         self._frontier.finished(item)
@@ -244,12 +248,10 @@ class Worker:
         now, wall = self._tools.clock.monotonic(), self._steady.now()
         touched, self._touched = self._touched, set()
         self._cautious_left = max(0, self._cautious_left - min(len(self._batch), self._checkpoint_items))
-        cursor = self._handler.cursor
-        self._cursor = cursor or self._cursor
         notes = Notes(
             reason=reason,
             host_due=self._frontier.due_times(now=now, wall=wall, since=touched),
-            cursor=cursor,
+            cursor=self._handler.cursor,
             cautious_left=self._cautious_left,
             phase=phase,
             ending=ending,

@@ -133,6 +133,9 @@ class Ledger(Protocol):
     ) -> list[RecordRow]:
         """Records by item id from `after` on, for readers that page and hold no snapshot."""
 
+    async def outside(self, job_id: int, *, after: int, limit: int) -> list[tuple[int, str]]:
+        """Ids and addresses of what was kept though it is out of scope (COUNTED), by id from `after` on."""
+
     # -- the watchdog's side
 
     async def heartbeats(self) -> list[Heartbeat]:

@@ -1,6 +1,6 @@
 """The seam to what a job is about. The engine runs items; a pipeline knows what they are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +23,8 @@ class PipelineRun:
 
     job: Job
     cursor: Mapping[str, Any]
+    outside: Collection[str] = ()
+    """Addresses that were kept though they are out of scope (COUNTED)."""
 
 
 class Handler(Protocol):

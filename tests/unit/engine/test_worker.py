@@ -629,10 +629,24 @@ async def test_what_is_found_nearer_has_its_links_judged_again_without_a_fetch(l
         await rig.submit("a", "late", new=new_job(limits=Limits(max_depth=2), checkpoints=policy))
         assert (await rig.work()).action is Action.COMPLETE
         assert rig.site.paths.count("x") == 1
-        assert [item.depth for item in rig.site.relinked] == [1]
+        assert [item.depth for item, _ in rig.site.relinked] == [1]
         assert "y" in rig.site.paths
         job = await rig.job()
         assert (job.counters.done, job.counters.skipped, job.counters.queued) == (5, 0, 0)
+
+
+async def test_links_are_judged_again_by_the_notes_as_they_are_when_the_body_is_there(leap, tmp_path):
+    """A scope that grows while a body is read must not be missed: the outcome takes the mark off."""
+    async with rigged(tmp_path, leap) as rig:
+        rig.segments.before_read = lambda: setattr(rig.site, "cursor", {"scope": "wider"})
+        rig.site.links["a"] = [found("x", 2)]
+        rig.site.behaviours["late"] = [
+            lambda _: RetryAt(leap.wall() + 100.0, "timeout"),
+            lambda item: Done((page(item.url),), (found("x", 1),)),
+        ]
+        await rig.submit("a", "late")
+        await rig.work()
+        assert [notes for _, notes in rig.site.relinked] == [{"scope": "wider"}]
 
 
 async def test_a_body_that_cannot_be_read_back_costs_its_links_only(leap, tmp_path):

@@ -262,12 +262,12 @@ def test_a_start_url_that_redirects_takes_the_scope_along():
         assert notes(handler) is None
         assert urls(await handler.handle(item())) == {"http://www.example.com/": None}
         assert urls(await handler.handle(item("http://www.example.com/"))) == {www: None}
-        assert notes(handler) == {"seeds": ["http://www.example.com/", www], "external_kept": 0}
+        assert notes(handler) == {"seeds": ["http://www.example.com/", www]}
         assert urls(await handler.handle(item(www))) == {
             www + "in": None,
             "https://elsewhere.org/": "external",
         }
-        assert notes(handler) == {"seeds": ["http://www.example.com/", www], "external_kept": 1}
+        assert notes(handler) == {"seeds": ["http://www.example.com/", www]}
         later, _ = crawl({www + "x": page("/y")}, cursor=handler.cursor)
         assert urls(await later.handle(item(www + "x", depth=1))) == {www + "y": None}
         assert notes(later) is None
@@ -283,18 +283,27 @@ def test_other_redirects_leave_the_scope_alone():
     assert notes(handler) is None
 
 
-def test_what_was_external_before_the_scope_grew_is_reported_again():
-    second = "https://b.example/"
-    spec = SiteSpec((START, second))
+def test_a_start_url_that_moves_to_another_site_has_what_was_settled_judged_again():
+    second, third, target = "https://b.example/", "https://c.example/", "https://www.b.example/"
+    spec = SiteSpec((START, second, third))
 
-    async def both() -> dict[str, str | None]:
+    async def both() -> list[bool]:
         handler, _ = crawl(
-            {START: page("https://www.b.example/x"), second: moved("https://www.b.example/")}, spec
+            {second: moved(target), third: moved(target + "c"), START: moved(START + "in")}, spec
         )
-        assert urls(await handler.handle(item())) == {"https://www.b.example/x": "external"}
-        return urls(await handler.handle(item(second)))
+        outcomes = [await handler.handle(item(url)) for url in (second, third, START)]
+        assert all(isinstance(outcome, Redirected) for outcome in outcomes)
+        return [outcome.widens for outcome in outcomes if isinstance(outcome, Redirected)]
 
-    assert asyncio.run(both()) == {"https://www.b.example/": None, "https://www.b.example/x": None}
+    assert asyncio.run(both()) == [True, False, False], "once for each site that is new"
+
+
+def test_a_move_that_is_known_but_may_not_be_committed_says_so_again():
+    """The notes of a claim may be in the ledger, and the outcome that made them not."""
+    target = "https://www.example.com/"
+    outcome = handle({START: moved(target)}, cursor={"seeds": [target]})
+    assert isinstance(outcome, Redirected)
+    assert outcome.widens
 
 
 def test_a_known_link_is_left_out_until_it_is_found_nearer():
@@ -330,15 +339,54 @@ def test_external_links_beyond_the_cap_are_only_counted():
         handler, _ = crawl(
             {START: page(*(f"https://o{n}.org/" for n in range(5))), other: page("https://o4.org/")}, spec
         )
-        outcomes = [await handler.handle(item()), await handler.handle(item(other))]
-        assert notes(handler) == {"seeds": [], "external_kept": 2}
-        return outcomes
+        return [await handler.handle(item()), await handler.handle(item(other))]
 
     first, second = asyncio.run(both())
     assert isinstance(first, Done)
     assert isinstance(second, Done)
     assert (len(first.found), first.unkept, first.records[0].data["unkept"]) == (2, 3, 3)
     assert (len(second.found), second.unkept) == (0, 1)
+
+
+def test_the_cap_counts_what_was_kept_and_nothing_twice():
+    kept = ["https://o0.org/", "https://o1.org/"]
+
+    async def several() -> list[dict[str, str | None]]:
+        handler, web = crawl({}, SiteSpec((START,), max_external=4), outside=kept)
+        given = []
+        for n, links in enumerate(
+            [kept, [*kept, "https://o2.org/"], ["https://o3.org/", "https://o4.org/"], kept]
+        ):
+            one = item(f"{START}{n}")
+            web.answers[one.url] = page(*links)
+            outcome = await handler.handle(one)
+            assert isinstance(outcome, Done)
+            assert outcome.unkept == (n == 2)
+            given.append(urls(outcome))
+        return given
+
+    assert [list(given) for given in asyncio.run(several())] == [
+        [],
+        ["https://o2.org/"],
+        ["https://o3.org/"],
+        [],
+    ]
+
+
+def test_a_redirect_out_of_scope_is_always_kept_and_counts():
+    out, other = START + "out", START + "other"
+
+    async def both() -> list[Outcome]:
+        handler, _ = crawl(
+            {out: moved("https://o0.org/"), other: page("https://o0.org/", "https://o1.org/")},
+            SiteSpec((START,), max_external=1),
+        )
+        return [await handler.handle(item(url, 1)) for url in (out, other)]
+
+    first, second = asyncio.run(both())
+    assert urls(first) == {"https://o0.org/": "external"}
+    assert isinstance(second, Done)
+    assert (second.found, second.unkept) == ((), 1)
 
 
 ROBOTS = "https://example.com/robots.txt"

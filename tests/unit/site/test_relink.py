@@ -161,9 +161,7 @@ def test_a_redirect_to_raw_bytes_leads_there_again():
 
 def test_the_cursors_seeds_count():
     outcome = handle({START: page("https://www.example.com/x")})
-    found = relinked(
-        SiteSpec((START,)), {"seeds": ["https://www.example.com/"], "external_kept": 3}, item(), outcome
-    )
+    found = relinked(SiteSpec((START,)), {"seeds": ["https://www.example.com/"]}, item(), outcome)
     assert [one.skip for one in found] == [None]
 
 

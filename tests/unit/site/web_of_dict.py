@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -128,10 +128,14 @@ Answers = Mapping[str, "Answer | list[Answer]"]
 
 
 def crawl(
-    answers: Answers, spec: SiteSpec | None = None, cursor: Mapping[str, Any] | None = None, **limits: Any
+    answers: Answers,
+    spec: SiteSpec | None = None,
+    cursor: Mapping[str, Any] | None = None,
+    outside: Collection[str] = (),
+    **limits: Any,
 ) -> tuple[SiteHandler, Web]:
     web = Web({"https://example.com/robots.txt": reply(404), **answers})
-    run = PipelineRun(job(spec or SiteSpec((START,)), **limits), cursor or {})
+    run = PipelineRun(job(spec or SiteSpec((START,)), **limits), cursor or {}, outside)
     return SiteHandler(run, web, StillClock(), lambda: 0.5), web
 
 

@@ -98,6 +98,7 @@ CREATE TABLE items (
     CHECK (rejudge IS NULL OR status IN ('done', 'redirected'))
 ) STRICT;
 CREATE UNIQUE INDEX items_fingerprint ON items (job_id, run, fingerprint);
+CREATE INDEX items_outside ON items (job_id, run, id, url) WHERE status = 'skipped' AND reason = 'external';
 CREATE INDEX items_ready ON items (chunk_id, host_id, depth, id) WHERE status = 'pending' AND due_at IS NULL;
 CREATE INDEX items_rejudge ON items (chunk_id, id) WHERE rejudge = 1;
 CREATE INDEX items_revivable ON items (job_id, run, fingerprint) WHERE status = 'skipped' AND attempts = 0;

@@ -279,6 +279,7 @@ HOT = {
     "take_due": "items_waiting",
     "next_due": "SEARCH items USING COVERING INDEX items_waiting (chunk_id=? AND due_at>?)",
     "take_rejudged": "SEARCH i USING INDEX items_rejudge (chunk_id=?)",
+    "outside": "SEARCH i USING COVERING INDEX items_outside (job_id=? AND run=? AND id>?)",
     "queued_hosts": "SEARCH h USING INDEX hosts_queued (chunk_id=? AND id>?)",
     "renew": "INTEGER PRIMARY KEY",
     "wish": "INTEGER PRIMARY KEY",
@@ -296,6 +297,6 @@ def test_what_each_commit_or_take_runs_finds_its_rows_directly(db, name):
 
 
 @pytest.mark.performance
-@pytest.mark.parametrize("name", ["take", "next_due", "take_rejudged", "queued_hosts", "records"])
+@pytest.mark.parametrize("name", ["take", "next_due", "take_rejudged", "outside", "queued_hosts", "records"])
 def test_what_is_read_in_order_is_not_sorted_first(db, name):
     assert not [step for step in plan(db, statements("ledger")[name]) if "TEMP B-TREE" in step]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.crawl.html import Page
 from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
 from holdfast.crawl.robots import Robots, Rules, Unknown
-from holdfast.domain.item import Done, Failed, Found, Item, Outcome, Record, Redirected, RetryAt, Skipped
+from holdfast.domain.item import Done, Failed, Item, Outcome, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import (
     Cause,
     GiveUp,
@@ -68,9 +68,9 @@ class SiteHandler:
         self._noted = Notes.read(run.cursor)
         self._seeds = self._noted.seeds
         self._judge = judge_for(self._spec, self._max_depth, self._noted)
-        self._links = Links(
-            self._judge, max_external=self._spec.max_external, external_kept=self._noted.external_kept
-        )
+        self._drawn = judge_for(self._spec, self._max_depth, Notes())
+        """The scope that the ledger's pages were judged by at least, once this claim's outcomes are committed."""
+        self._links = Links(self._judge, max_external=self._spec.max_external, outside=run.outside)
         self._chains: OrderedDict[str, int] = OrderedDict()
 
     @property
@@ -80,8 +80,8 @@ class SiteHandler:
 
     @property
     def cursor(self) -> Mapping[str, Any] | None:
-        """The seeds that redirects added, and how many external links were kept; None if as at the claim."""
-        notes = Notes(self._seeds, self._links.external_kept)
+        """The seeds that redirects added; None if as at the claim."""
+        notes = Notes(self._seeds)
         return None if notes == self._noted else notes.to_json()
 
     async def close(self) -> None:
@@ -201,18 +201,25 @@ class SiteHandler:
         self._chains[target] = hops
         if len(self._chains) > _MAX_CHAINS:
             self._chains.popitem(last=False)
-        revived = self._widen(target) if item.url in self._judge.seeds else ()
+        widens = item.url in self._judge.seeds and self._widen(target)
         finding = found(target, item.depth, item.id, self._judge.judge(target, item.depth))
+        self._links.keep(finding)
         record = _record("redirect", response, location=target)
-        return Redirected((finding, *revived), f"http_{response.status}", (record,))
+        return Redirected((finding,), f"http_{response.status}", (record,), widens=widens)
 
-    def _widen(self, target: str) -> tuple[Found, ...]:
-        """A start URL leads there, so that is what the crawl is about. Gives what was outside until now."""
-        if target in self._judge.seeds:
-            return ()
-        self._seeds = (*self._seeds, target)
-        self._judge = judge_for(self._spec, self._max_depth, Notes(self._seeds))
-        return self._links.widen(self._judge)
+    def _widen(self, target: str) -> bool:
+        """A start URL leads there, so that is what the crawl is about. Whether its site is a new one.
+
+        What the notes say doesn't count: they may have been committed, and this outcome lost.
+        """
+        if target not in self._judge.seeds:
+            self._seeds = (*self._seeds, target)
+            self._judge = judge_for(self._spec, self._max_depth, Notes(self._seeds))
+            self._links.widen(self._judge)
+        if self._drawn.inside(target):
+            return False
+        self._drawn = judge_for(self._spec, self._max_depth, Notes((*self._drawn.seeds, target)))
+        return True
 
     def _unanswered(self, item: Item, response: Response) -> Outcome:
         reason = f"http_{response.status}"

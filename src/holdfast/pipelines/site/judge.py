@@ -54,7 +54,7 @@ class Judge:
         """The verdict as far as it doesn't depend on depth."""
         if url in self.seeds:
             return None
-        if not self._inside(url):
+        if not self.inside(url):
             return SkipReason.EXTERNAL
         if len(url) > MAX_URL_BYTES:
             return SkipReason.TOO_LONG
@@ -65,7 +65,8 @@ class Judge:
             return SkipReason.NOT_INCLUDED
         return None
 
-    def _inside(self, url: str) -> bool:
+    def inside(self, url: str) -> bool:
+        """Whether it is on a seed's site."""
         if self._scope is Scope.PREFIX:
             return url[url.find("//") :].startswith(self._prefixes)
         return self._scope is Scope.ANY or _site(url, self._scope) in self._sites

@@ -61,12 +61,11 @@ _NOWHERE = Link("", None)
 class Links:
     """The links of a claim."""
 
-    def __init__(self, judge: Judge, *, max_external: int, external_kept: int) -> None:
-        self.external_kept = external_kept
-        """How many external links were reported, in this claim and those before it."""
+    def __init__(self, judge: Judge, *, max_external: int, outside: Iterable[str]) -> None:
+        """`outside`: the external links that are items already."""
         self._max_external = max_external
         self._judge = judge
-        self._externals: dict[str, tuple[int, int]] = {}
+        self._outside = set(outside)
         self._forget()
 
     def resolve(self, base: str, hrefs: Iterable[str]) -> list[Link]:
@@ -103,29 +102,28 @@ class Links:
                 continue
             url, reason = link.url, link.reason
             if reason is SkipReason.EXTERNAL:
-                if link.depth != _NEVER:
+                if url in self._outside:
                     continue
-                if self.external_kept >= self._max_external:
+                if len(self._outside) >= self._max_external:
                     unkept += 1
                     continue
-                self.external_kept += 1
-                self._externals[url] = (depth, parent_id)
+                self._outside.add(url)
             elif reason is None and too_deep and url not in judge.seeds:
                 reason = SkipReason.DEPTH
             link.depth = depth
             findings.append(found(url, depth, parent_id, reason))
         return tuple(findings), unkept
 
-    def widen(self, judge: Judge) -> tuple[Found, ...]:
-        """Judge by a wider scope from now on. Gives what was reported as external and is inside now."""
+    def keep(self, finding: Found) -> None:
+        """A finding that is reported whatever its verdict, and counts like a link if it is external."""
+        if finding.skip == SkipReason.EXTERNAL:
+            self._outside.add(finding.url)
+
+    def widen(self, judge: Judge) -> None:
+        """Judge by a wider scope from now on."""
         self._judge = judge
+        self._outside = {url for url in self._outside if judge.reason(url) is SkipReason.EXTERNAL}
         self._forget()
-        inside = [url for url in self._externals if judge.reason(url) is not SkipReason.EXTERNAL]
-        revived = []
-        for url in inside:
-            depth, parent_id = self._externals.pop(url)
-            revived.append(found(url, depth, parent_id, judge.judge(url, depth)))
-        return tuple(revived)
 
     def _forget(self) -> None:
         self._young: dict[str, Link] = {}

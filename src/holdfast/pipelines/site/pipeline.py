@@ -64,7 +64,6 @@ class SitePipeline:
 
     def _judge(self, job: Job, notes: Notes) -> Judge:
         # Whoever relinks does it for many items of one job: patterns and scope are prepared once.
-        notes = Notes(notes.seeds)
         key = (job.spec, job.limits.max_depth, notes)
         if self._judged is None or self._judged[:3] != key:
             self._judged = (*key, judge_for(SiteSpec.from_json(job.spec), job.limits.max_depth, notes))

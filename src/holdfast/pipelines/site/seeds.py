@@ -14,17 +14,15 @@ class Notes:
 
     seeds: tuple[str, ...] = ()
     """What the start URLs redirect to (example.com -> www.example.com): the scope holds their sites too."""
-    external_kept: int = 0
-    """How many external links were kept as items."""
 
     @classmethod
     def read(cls, cursor: Mapping[str, Any]) -> Self:
         """From what `to_json` gave; an empty cursor is that of a new job."""
-        return cls(tuple(cursor.get("seeds", ())), int(cursor.get("external_kept", 0)))
+        return cls(tuple(cursor.get("seeds", ())))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, for the ledger."""
-        return {"seeds": list(self.seeds), "external_kept": self.external_kept}
+        return {"seeds": list(self.seeds)}
 
 
 def judge_for(spec: SiteSpec, max_depth: int | None, notes: Notes) -> Judge:

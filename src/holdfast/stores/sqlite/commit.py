@@ -76,6 +76,8 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
     discover(db, lease, least(commit.handled), change)
     segment_id = _segment(db, lease, commit)
     _records(db, lease, commit, segment_id, change)
+    if any(getattr(entry.outcome, "widens", False) for entry in commit.handled):
+        db.execute(SQL["widened"], {"job_id": lease.job_id, "run": lease.run})
     reached(FaultPoint.IN_TRANSACTION, lease)
     status = _end(db, lease, commit, desired)
     counters = _count(db, lease, commit, change, status)

@@ -143,6 +143,10 @@ class SqliteLedger:
         """One page of records."""
         return await self._records(job_id, after, 2**62, limit, kind)
 
+    async def outside(self, job_id: int, *, after: int, limit: int) -> list[tuple[int, str]]:
+        """One page of what is out of scope."""
+        return await self._rows("outside", {"job_id": job_id, "after": after, "limit": limit})
+
     async def heartbeats(self) -> list[Heartbeat]:
         """Every claimed chunk of the home."""
         return [Heartbeat(*row) for row in await self._rows("heartbeats", {})]

@@ -145,10 +145,10 @@ def checkpoint(row: Row) -> Checkpoint:
 def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
     status, parent_url, ordinal, kind, data, segment, start, length, digest, body, body_start, body_length = (
-        row[8:]
+        row[9:]
     )
     return RecordRow(
-        item=Item(*row[:8]),
+        item=item((*row[:9], False)),
         status=status,
         parent_url=parent_url,
         ordinal=ordinal,

@@ -110,6 +110,8 @@ CREATE INDEX items_revivable ON items (job_id, run, fingerprint) WHERE status = 
 CREATE INDEX items_ready ON items (chunk_id, host_id, depth, id) WHERE status = 'pending' AND due_at IS NULL;
 CREATE INDEX items_waiting ON items (chunk_id, due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX items_rejudge ON items (chunk_id, id) WHERE rejudge = 1;
+-- What is out of scope: only so much of it is kept, and each claim has to know what that is.
+CREATE INDEX items_outside ON items (job_id, run, id, url) WHERE status = 'skipped' AND reason = 'external';
 
 CREATE TABLE segments (
     id        INTEGER PRIMARY KEY,

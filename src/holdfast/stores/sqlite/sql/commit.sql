@@ -80,6 +80,13 @@ UPDATE items
   FROM json_each(:items) AS r
  WHERE items.id = r.value ->> 0;
 
+-- name: widened
+-- The scope grew: all that was settled by its links has them judged again, this batch included. A redirect at depth 0
+-- leads to what is a start URL itself. It reads every row of the run, a few times in a job. Primary keys.
+UPDATE items SET rejudge = 1
+ WHERE id IN (SELECT item_id FROM records WHERE job_id = :job_id AND run = :run)
+   AND (status = 'done' OR (status = 'redirected' AND depth > 0));
+
 -- name: segment
 -- How far the segment is committed. The first commit into it makes its row. Unique (job_id, name).
 INSERT INTO segments (job_id, run, chunk_id, epoch, name, committed, synced)

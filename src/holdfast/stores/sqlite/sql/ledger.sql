@@ -125,7 +125,7 @@ SELECT c.number, s.name, c.start, c.until, c.crc
 
 -- name: records
 -- Pages by primary key; no snapshot outlives a page. A page never ends within an item: it may be longer than asked.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.status, p.url,
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.status, p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
   FROM jobs AS j
   JOIN records AS r ON r.job_id = j.id AND r.run = j.run
@@ -141,6 +141,12 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
                                 AND (:kind IS NULL OR e.kind = :kind)
                               ORDER BY e.item_id, e.ordinal LIMIT :limit))
  ORDER BY r.item_id, r.ordinal;
+
+-- name: outside
+-- What is out of scope and was kept. Index items_outside.
+SELECT i.id, i.url FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = j.run
+ WHERE j.id = :job_id AND i.id > :after AND i.status = 'skipped' AND i.reason = 'external'
+ ORDER BY i.id LIMIT :limit;
 
 -- name: commits
 -- Primary key.
