@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.domain.checkpoint import HELD_BYTES, CheckpointReason
 from holdfast.domain.commit import Committed, Ending
-from holdfast.domain.errors import LeaseLost
+from holdfast.domain.errors import HoldfastError, LeaseLost
 from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
 from holdfast.domain.job import NO_START_PAGE
 from holdfast.domain.lease import Claim, Lease
@@ -152,6 +152,9 @@ class Worker:
             if item.rejudge:
                 return await rejudge(self._tools, self._job, self._notes, item)
             return await self._handler.handle(item)
+        except HoldfastError:
+            # The disk's fault, or the lease's: no page's.
+            raise
         except Exception:
             # Our own mistake on one page must not cost the other pages; the traceback goes to the log.
             log.exception(

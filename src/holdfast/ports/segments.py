@@ -81,10 +81,13 @@ class Segments(Protocol):
         """A writer for this claim; its files are named by chunk and epoch and created with O_EXCL, lazily."""
 
     def read(self, job: Job, location: Location) -> Reading:
-        """The exchange at that place; DamagedRecord if it isn't a whole one."""
+        """The exchange at that place; DamagedRecord if it isn't a whole one, StorageFailed if it can't be read now."""
 
     def scan(self, job: Job, segment: str, committed: int) -> Iterator[Reading | DamagedRecord]:
-        """Every response and revisit record up to the committed length, in order, independent of the ledger's rows."""
+        """Every response and revisit record up to the committed length, in order, independent of the ledger's rows.
+
+        StorageFailed if the file is there and can't be read now.
+        """
 
     def size(self, job: Job, segment: str) -> int:
         """The file's length; 0 if it is missing."""

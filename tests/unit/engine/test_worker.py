@@ -663,6 +663,42 @@ async def test_a_body_that_cannot_be_read_back_costs_its_links_only(leap, tmp_pa
         assert (await rig.job()).counters.done == 3
 
 
+async def test_a_body_that_cannot_be_read_now_is_read_by_the_next_claim(leap, tmp_path):
+    """Too many open files are no damage: the claim ends, and the page's mark stays."""
+
+    def refuse():
+        raise StorageFailed("too many open files")
+
+    async with rigged(tmp_path, leap) as rig:
+        rig.segments.before_read = refuse
+        rig.site.links["a"] = [found("x", 2)]
+        rig.site.behaviours["late"] = [
+            lambda _: RetryAt(leap.wall() + 100.0, "timeout"),
+            lambda item: Done((page(item.url),), (found("x", 1),)),
+        ]
+        await rig.submit("a", "late")
+        with pytest.raises(StorageFailed):
+            await rig.work()
+        assert rig.site.relinked == []
+        await rig.crash()
+        rig.segments.before_read = None
+        assert (await rig.work()).action is Action.COMPLETE
+        assert [item.depth for item, _ in rig.site.relinked] == [1]
+
+
+@pytest.mark.parametrize("error", [StorageFailed("no"), LeaseLost("no")])
+async def test_what_stops_the_claim_is_no_failure_of_the_page_at_hand(leap, tmp_path, error):
+    def stop(_):
+        raise error
+
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.behaviours["a"] = stop
+        await rig.submit("a")
+        with pytest.raises(type(error)):
+            await rig.work()
+        assert (await rig.job()).counters.queued == 1
+
+
 async def test_a_rejudged_page_takes_no_slot_of_the_page_limit(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         rig.site.links["a"] = [found("x", 2)]

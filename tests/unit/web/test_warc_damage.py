@@ -420,5 +420,28 @@ def test_what_can_t_be_read_now_isn_t_reported_as_lost(tmp_path, monkeypatch):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(Path, "open", no_more_files)
-    with pytest.raises(StorageFailed, match="Too many open files"):
-        store.crc(JOB, appended.segment, 0, appended.end)
+    for ask in (
+        lambda: store.crc(JOB, appended.segment, 0, appended.end),
+        lambda: store.read(JOB, appended.stored[0].location),
+        lambda: list(store.scan(JOB, appended.segment, appended.end)),
+    ):
+        with pytest.raises(StorageFailed, match="Too many open files"):
+            ask()
+
+
+def test_a_disk_that_fails_while_it_is_read_is_no_damage(tmp_path, monkeypatch):
+    raw, appended = sound()
+    store = put(tmp_path, raw)
+    monkeypatch.setattr(os, "fstat", failing_once(errno.EIO, os.fstat))
+    with pytest.raises(StorageFailed, match="check the disk"):
+        store.read(JOB, appended.stored[0].location)
+    assert store.read(JOB, appended.stored[0].location).payload == BODIES[0]
+
+
+def test_a_segment_that_is_gone_is_damage(tmp_path):
+    raw, appended = sound()
+    store = put(tmp_path, raw)
+    (folder(tmp_path) / appended.segment).unlink()
+    assert isinstance(read_or_damage(store, appended.stored[0].location), DamagedRecord)
+    [damage] = store.scan(JOB, appended.segment, appended.end)
+    assert isinstance(damage, DamagedRecord)

@@ -24,6 +24,11 @@ def storage_error(error: OSError, path: Path) -> HoldfastError:
     )
 
 
+def unreadable(error: OSError, path: Path) -> StorageFailed:
+    """The same for reading: what can't be seen now isn't therefore lost."""
+    return StorageFailed(f"can't read {path} ({error.strerror or error}): check the disk and its permissions")
+
+
 class AppendOnlyFile:
     """A file that this object made, alone writes, and never truncates. Every method may raise OSError."""
 

@@ -9,20 +9,28 @@ from isal import isal_zlib
 
 from holdfast.domain.commit import Location
 from holdfast.ports.segments import DamagedRecord, Reading
+from holdfast.web.warc.files import unreadable
 from holdfast.web.warc.parse import GZIP, VERSION_LINE, IsalError, inflate, reading
 
 _MAGIC: Final = b"\x1f\x8b\x08"
 _FEED: Final = 16 * 1024
 """So much at once for a decompressor that has to find a record's end: what it leaves over is copied."""
 _BUFFER: Final = 1024 * 1024
+_GONE: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
+"""No file is there; any other error of the system may pass."""
 
 
 def read(path: Path, location: Location, cap: int) -> Reading:
-    """The exchange at that place of the file; DamagedRecord, which names the place, if it isn't one."""
+    """The exchange at that place of the file; DamagedRecord, which names the place, if it isn't one.
+
+    StorageFailed when the file is there and can't be read now (too many open files, say): that is no damage.
+    """
     try:
         found = reading(inflate(_member_at(path, location), cap), location)
-    except OSError as error:
+    except _GONE as error:
         raise DamagedRecord(_at(location, str(error.strerror or error))) from error
+    except OSError as error:
+        raise unreadable(error, path) from error
     except DamagedRecord as error:
         raise DamagedRecord(_at(location, str(error))) from error
     if found is None:
@@ -39,8 +47,10 @@ def scan(path: Path, segment: str, committed: int, cap: int) -> Iterator[Reading
     try:
         with path.open("rb", buffering=_BUFFER) as file:
             yield from _Walk(file, segment, committed, cap).readings()
-    except OSError as error:
+    except _GONE as error:
         yield DamagedRecord(_at(Location(segment, 0, committed), str(error.strerror or error)))
+    except OSError as error:
+        raise unreadable(error, path) from error
 
 
 def _at(location: Location, what: str) -> str:

@@ -16,6 +16,7 @@ from holdfast.domain.lease import Lease
 from holdfast.ports.clock import Clock
 from holdfast.ports.segments import DamagedRecord, Reading
 from holdfast.web.warc import reader
+from holdfast.web.warc.files import unreadable
 from holdfast.web.warc.names import REMOVED, is_segment_name, job_folder, segments_folder
 from holdfast.web.warc.records import NewId
 from holdfast.web.warc.writer import Making, WarcWriter
@@ -61,7 +62,7 @@ class WarcSegments:
         return WarcWriter(job_folder(self._home, job), job, lease, durability, self._making)
 
     def read(self, job: Job, location: Location) -> Reading:
-        """The exchange at that place; DamagedRecord, and never anything else, if it isn't a whole one."""
+        """The exchange at that place; DamagedRecord if it isn't a whole one, StorageFailed if it can't be read now."""
         if not is_segment_name(location.segment):
             raise DamagedRecord(f"{location.segment!r} is no segment's name")
         return reader.read(job_folder(self._home, job) / location.segment, location, self._record_bytes)
@@ -78,7 +79,7 @@ class WarcSegments:
         except FileNotFoundError:
             return 0
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(error, path) from error
 
     def crc(self, job: Job, segment: str, start: int, end: int) -> int | None:
         """CRC-32 of that range; None where the file is shorter.
@@ -99,7 +100,7 @@ class WarcSegments:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(error, path) from error
         return checksum
 
     def remove(self, job: Job) -> None:
@@ -133,7 +134,3 @@ class WarcSegments:
                 f"{segment!r} is no segment's name: the ledger is damaged; restore it from a backup"
             )
         return job_folder(self._home, job) / segment
-
-
-def _unreadable(path: Path, error: OSError) -> StorageFailed:
-    return StorageFailed(f"can't read {path} ({error.strerror or error}): check the disk and its permissions")
