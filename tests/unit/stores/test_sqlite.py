@@ -157,6 +157,22 @@ def test_the_schema_itself_refuses(db, what):
         db.execute(BROKEN[what])
 
 
+def test_a_new_home_is_there_after_a_power_cut_with_all_that_leads_to_it(tmp_path, monkeypatch):
+    whole, synced = os.fsync, []
+
+    def fsync(fd):
+        synced.append(os.fstat(fd).st_ino)
+        whole(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    ledger = tmp_path / "made" / "on the way" / "home" / "holdfast.db"
+    open_connection(ledger).close()
+    made = [ledger.parents[3], ledger.parents[2], ledger.parents[1]]
+    assert synced == [folder.stat().st_ino for folder in made]
+    open_connection(ledger).close()
+    assert len(synced) == len(made), "what was there is not synced again"
+
+
 # -- the statements
 
 

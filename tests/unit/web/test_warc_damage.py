@@ -6,6 +6,7 @@ import functools
 import gzip
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -338,6 +339,36 @@ def test_a_file_left_behind_is_synced_whole(tmp_path, monkeypatch):
     first = folder(tmp_path) / ranges[0].segment
     assert synced[0] == (first.stat().st_ino, ranges[0].end)
     assert ranges[1].closed == (ranges[0].segment, ranges[0].end)
+
+
+@pytest.mark.parametrize("durability", Durability)
+def test_the_loop_goes_on_while_a_full_file_is_synced(tmp_path, monkeypatch, durability):
+    """What waits for the disk never waits on the loop's thread."""
+    whole, threads = os.fsync, set()
+
+    def fsync(fd):
+        threads.add(threading.current_thread())
+        whole(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    append(segments(tmp_path, segment_bytes=10), [exchange(b"1")], [exchange(b"2")], durability=durability)
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+def test_a_file_left_behind_that_can_t_be_synced_ends_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", failing_once(errno.EIO, os.fsync))
+
+    async def main():
+        writer = segments(tmp_path, segment_bytes=10).writer(JOB, lease(), Durability.PROCESS)
+        await writer.append([exchange(b"1")], {})
+        with pytest.raises(StorageFailed):
+            await writer.append([exchange(b"2")], {})
+        third = await writer.append([exchange(b"3")], {})
+        await writer.close()
+        assert (third.segment, third.closed) == ("c3-e7-1.warc.gz", None)
+
+    asyncio.run(main())
 
 
 def test_a_home_that_can_t_be_written_says_so(tmp_path):

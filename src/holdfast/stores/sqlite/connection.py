@@ -4,8 +4,9 @@ Work is a plain function of the connection, so that a transaction is one functio
 SQLite serialises the processes.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -28,7 +29,7 @@ T = TypeVar("T")
 def open_connection(path: Path) -> apsw.Connection:
     """A connection set up for us, to a ledger of the present schema; creates the file if need be."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make(path.parent)
         db = apsw.Connection(str(path))
     except (apsw.Error, OSError) as error:
         message = (
@@ -49,6 +50,24 @@ def open_connection(path: Path) -> apsw.Connection:
             db.execute(f"PRAGMA {pragma}")
         _migrate(db)
     return db
+
+
+def _make(home: Path) -> None:
+    """The home with all that leads there. The names of new directories survive a power cut from here on."""
+    missing = [folder for folder in (home, *home.parents) if not folder.exists()]
+    home.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        # Where a directory can't be opened or synced there is nothing better to do; a disk that fails says so again.
+        with suppress(OSError):
+            _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _refuse_strangers(db: apsw.Connection, path: Path) -> None:

@@ -17,7 +17,7 @@ from holdfast.ports.faults import FaultPoint, reached
 from holdfast.ports.segments import Exchange, Original
 from holdfast.web.warc.files import AppendOnlyFile, create_next, storage_error
 from holdfast.web.warc.names import segment_name
-from holdfast.web.warc.records import NewId, compose, warcinfo
+from holdfast.web.warc.records import Batch, NewId, compose, warcinfo
 
 _T = TypeVar("_T")
 
@@ -65,8 +65,11 @@ class WarcWriter:
         if not exchanges:
             raise ValueError("nothing to append")
         if self._power:
-            return await self._in_thread(lambda: self._append(exchanges, known))
-        return self._append(exchanges, known)
+            return await self._in_thread(lambda: self._write(self._composed(exchanges, known)))
+        batch = self._composed(exchanges, known)
+        if self._too_full(len(batch.data)):
+            await self._in_thread(self._leave)
+        return self._write(batch)
 
     async def sync(self) -> tuple[str, int] | None:
         """Make what was appended to the present segment survive a power cut; see the port."""
@@ -89,12 +92,16 @@ class WarcWriter:
             loop.run_in_executor(self._thread, self._abandon)
             raise
 
-    def _append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
-        batch = compose(exchanges, known, self._making.new_id)
+    def _composed(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Batch:
+        return compose(exchanges, known, self._making.new_id)
+
+    def _write(self, batch: Batch) -> Appended:
         reached(FaultPoint.BEFORE_SEGMENT)
+        if self._too_full(len(batch.data)):
+            self._leave()
         path = self._folder
         try:
-            file = self._file_for(len(batch.data))
+            file = self._present_file()
             path = file.path
             start, data, base = file.size, batch.data, file.size
             if start == 0:
@@ -120,21 +127,25 @@ class WarcWriter:
             closed=left,
         )
 
-    def _file_for(self, length: int) -> AppendOnlyFile:
-        """The present file, or a new one where there is none or it has no room for so much."""
+    def _too_full(self, length: int) -> bool:
+        """Whether the present file has no room for so much."""
+        return self._file is not None and self._file.size + length > self._making.segment_bytes
+
+    def _leave(self) -> None:
+        """Go on in another file; this one is synced whole."""
         file = self._file
-        if file is not None and file.size + length > self._making.segment_bytes:
-            if file.synced_size != file.size:
-                file.sync()
+        if file is not None:
+            self._sync()
             self._left = (file.path.name, file.size)
             self._abandon()
-            file = None
-        if file is None:
-            file, self._next_n = create_next(
+
+    def _present_file(self) -> AppendOnlyFile:
+        """The file at hand, or a new one."""
+        if self._file is None:
+            self._file, self._next_n = create_next(
                 self._folder, lambda n: segment_name(self._lease, n), self._next_n
             )
-            self._file = file
-        return file
+        return self._file
 
     def _warcinfo(self, segment: str) -> bytes:
         return warcinfo(segment, self._job_id, self._making.clock.wall(), self._making.new_id)
