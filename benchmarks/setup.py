@@ -1,4 +1,4 @@
-"""Makes one environment per peer under benchmarks/venvs, with the versions pinned beside it."""
+"""Makes one environment per peer under benchmarks/venvs, with what is pinned beside it, by version and hash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ensure(peer: str) -> Path:
         EnvBuilder(clear=True, with_pip=True).create(VENVS / peer)
         pip = [str(python_of(peer)), "-m", "pip", "--quiet", "--disable-pip-version-check"]
         requirements = str(HERE / f"requirements-{peer}.txt")
-        subprocess.run([*pip, "install", "--no-deps", "-r", requirements], check=True)
+        subprocess.run([*pip, "install", "--no-deps", "--require-hashes", "-r", requirements], check=True)
         installed.write_text(pins, encoding="utf-8")
     return python_of(peer)
 
