@@ -9,9 +9,10 @@
 """
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from protego import Protego
 
@@ -27,6 +28,7 @@ MAX_CRAWL_DELAY_S = 60.0
 MAX_ORIGINS = 2000
 """So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
 
+FOR_GOOD = math.inf
 FRESH_S = 24 * 3600.0
 """So long an answer holds (RFC 9309); then the origin is asked again."""
 
@@ -42,6 +44,8 @@ class Rules:
     parsed: Protego | None
     """None: everything is allowed."""
     user_agent: str
+    until: float
+    """So long this holds, on the monotonic clock; then the origin is asked again."""
 
     def allows(self, url: str) -> bool:
         """Whether that URL may be fetched."""
@@ -65,8 +69,8 @@ class Unknown:
 
     reason: str
     """robots_ and the cause (robots_http_503); where no page of that origin could be had, the cause alone."""
-    ask_again_at: float | None
-    """Wall-clock time; None when we have asked often enough: this claim fetches nothing from there."""
+    until: float
+    """So long nothing is fetched from there, on the monotonic clock; FOR_GOOD when we have asked often enough."""
 
 
 class Robots:
@@ -88,18 +92,14 @@ class Robots:
         self._user_agent = user_agent
         self._policy = policy
         self._outages = outages
-        self._everything = Rules(None, user_agent)
-        self._known: OrderedDict[str, tuple[Rules | Unknown, float]] = OrderedDict()
+        self._known: OrderedDict[str, Rules | Unknown] = OrderedDict()
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._asking: dict[str, asyncio.Future[Rules | Unknown]] = {}
 
     def known(self, origin: str) -> Rules | Unknown | None:
         """What is remembered of that origin and still holds; None if it has to be asked."""
-        verdict, asked_at = self._known.get(origin, (None, 0.0))
-        if isinstance(verdict, Unknown):
-            due = verdict.ask_again_at
-            return None if due is not None and due <= self._clock.wall() else verdict
-        return verdict if self._clock.monotonic() - asked_at < FRESH_S else None
+        verdict = self._known.get(origin)
+        return None if verdict is None or verdict.until <= self._clock.monotonic() else verdict
 
     async def of(self, origin: str) -> Rules | Unknown:
         """That origin's rules; asked for once at a time, whoever waits. Never raises for what it answers."""
@@ -120,12 +120,12 @@ class Robots:
             asking.cancel()
 
     async def _ask(self, origin: str) -> Rules | Unknown:
-        before, _ = self._known.get(origin, (None, 0.0))
+        before = self._known.get(origin)
         verdict = await self._fetch(origin)
         if isinstance(verdict, Unknown) and isinstance(before, Rules):
             # It answered yesterday: its rules hold on while it can't be asked again.
-            verdict = before
-        self._known[origin] = (verdict, self._clock.monotonic())
+            verdict = replace(before, until=self._clock.monotonic() + FRESH_S)
+        self._known[origin] = verdict
         self._known.move_to_end(origin)
         while len(self._known) > MAX_ORIGINS:
             self._known.popitem(last=False)
@@ -145,7 +145,7 @@ class Robots:
             if target is None or target == url:
                 break
             url = target
-        return self._settled(origin, self._everything)
+        return self._settled(origin, None)
 
     async def _judge(self, origin: str, response: Response) -> Rules | Unknown:
         status = response.status
@@ -155,21 +155,21 @@ class Robots:
             wish = parse_retry_after(response.header("retry-after"), sent if sent is not None else now)
             return self._unknown(origin, f"robots_http_{status}", transient=True, retry_after_s=wish)
         if not 200 <= status < 300:  # noqa: PLR2004 - success
-            return self._settled(origin, self._everything)
+            return self._settled(origin, None)
         text = response.body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
         if not text.strip():
-            return self._settled(origin, self._everything)
+            return self._settled(origin, None)
         if len(text) > _LONG_CHARS:
             # Thousands of rules take longer than the loop may be held.
             parsed = await asyncio.to_thread(Protego.parse, text)
         else:
             parsed = Protego.parse(text)
-        return self._settled(origin, Rules(parsed, self._user_agent))
+        return self._settled(origin, parsed)
 
-    def _settled(self, origin: str, rules: Rules) -> Rules:
+    def _settled(self, origin: str, parsed: Protego | None) -> Rules:
         self._failures.pop(origin, None)
         self._outages.answered(origin)
-        return rules
+        return Rules(parsed, self._user_agent, self._clock.monotonic() + FRESH_S)
 
     def _unknown(
         self, origin: str, reason: str, *, transient: bool, retry_after_s: float | None = None
@@ -177,11 +177,11 @@ class Robots:
         failures = self._failures.get(origin, 0)
         outage_s = self._outages.failed(origin, surely=True) if transient else None
         if outage_s is not None:
-            return Unknown(reason, self._clock.wall() + max(outage_s, retry_after_s or 0.0))
+            return Unknown(reason, self._clock.monotonic() + max(outage_s, retry_after_s or 0.0))
         decision = self._policy.decide(Cause.ROBOTS, failures, self._jitter(), retry_after_s)
         self._failures[origin] = failures + 1
         while len(self._failures) > MAX_ORIGINS:
             self._failures.popitem(last=False)
         if not transient or isinstance(decision, GiveUp):
-            return Unknown(reason, None)
-        return Unknown(reason, self._clock.wall() + decision.delay_s)
+            return Unknown(reason, FOR_GOOD)
+        return Unknown(reason, self._clock.monotonic() + decision.delay_s)

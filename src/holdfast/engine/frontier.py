@@ -31,7 +31,7 @@ class Lane:
     next_start: float
     """On the monotonic clock."""
     pace: HostPace | None = None
-    """None until the pipeline has met the host."""
+    """None until the pipeline has met the host, and when it has to be met again."""
     meeting: bool = False
     items: deque[Item] = field(default_factory=deque)
     held: set[int] = field(default_factory=set)
@@ -185,6 +185,10 @@ class Frontier:
             lane = self._lanes[self._turn[0]]
             self._turn.rotate(-1)
             if lane.pace is not None and lane.ready(now):
+                if lane.pace.until <= now:
+                    lane.pace = None
+                    self.changed.ring()
+                    continue
                 lane.in_flight += 1
                 lane.next_start = now + lane.pace.delay_s
                 item = lane.items.popleft()

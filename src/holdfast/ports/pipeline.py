@@ -15,6 +15,8 @@ class HostPace:
 
     per_host: int
     delay_s: float
+    until: float = float("inf")
+    """On the monotonic clock: after that it is to be met again, before its next item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Handler(Protocol):
         """The ordered phases; each ends when none of its items is pending."""
 
     async def meet(self, host: str) -> HostPace:
-        """Called once for each host and claim, before its first item: learn its rules."""
+        """Called before the first item of each host in a claim, and when its pace has run out: learn its rules."""
 
     async def handle(self, item: Item) -> Outcome:
         """Handle one item. Never raises for what the world does; only for what we did wrong."""

@@ -585,6 +585,23 @@ async def test_a_host_is_met_once_for_each_claim(leap, tmp_path):
         assert sorted(rig.site.met) == ["http://other", "http://site"]
 
 
+async def test_a_host_whose_pace_has_run_out_is_met_again_and_its_new_pace_kept(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        began = leap.monotonic()
+        paces = iter([HostPace(1, 1.0, until=began + 4.5), HostPace(1, 60.0)])
+
+        async def meet(host):
+            rig.site.met.append(host)
+            return next(paces)
+
+        rig.site.meet = meet
+        await rig.submit(*names(8))
+        await rig.work()
+        assert len(rig.site.met) == 2
+        starts = [at - began for _, at in rig.site.started]
+        assert starts == pytest.approx([0, 1, 2, 3, 4, 5, 65, 125], abs=0.2)
+
+
 # -- phases, depth, many hosts
 
 

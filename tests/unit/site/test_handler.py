@@ -401,7 +401,7 @@ def test_robots_are_asked_once_and_obeyed_unless_told_otherwise():
 
     async def several() -> None:
         handler, web = crawl(answers)
-        assert await handler.meet("https://example.com") == HostPace(1, 3.0)
+        assert await handler.meet("https://example.com") == HostPace(1, 3.0, until=NOW + 24 * 3600)
         refused, done = await asyncio.gather(
             handler.handle(item(START + "private/x")), handler.handle(item())
         )
@@ -414,6 +414,19 @@ def test_robots_are_asked_once_and_obeyed_unless_told_otherwise():
         assert web.count(ROBOTS) == 0
 
     asyncio.run(several())
+
+
+def test_a_crawl_delay_that_could_not_be_had_at_first_is_asked_for_again():
+    async def twice() -> None:
+        slow = robots("User-agent: *\nCrawl-delay: 3\n")
+        handler, _ = crawl({ROBOTS: [reply(503), slow], START: page()})
+        first = await handler.meet("https://example.com")
+        assert first.delay_s == 0.5
+        clock = handler._clock = handler._robots._clock = StillClock()
+        clock.pass_by(first.until - clock.now)
+        assert await handler.meet("https://example.com") == HostPace(1, 3.0, until=clock.now + 24 * 3600)
+
+    asyncio.run(twice())
 
 
 def test_while_robots_cannot_be_had_nothing_is_fetched_and_at_last_everything_fails():

@@ -3,11 +3,12 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.crawl.html import Page
 from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
-from holdfast.crawl.robots import Robots, Rules, Unknown
+from holdfast.crawl.robots import FOR_GOOD, Robots, Rules, Unknown
 from holdfast.domain.item import Done, Failed, Item, Outcome, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import (
     Cause,
@@ -96,7 +97,9 @@ class SiteHandler:
             return pace
         rules = await self._robots.of(host)
         delay = rules.delay_s if isinstance(rules, Rules) else None
-        return pace if delay is None else HostPace(1, max(delay, pace.delay_s))
+        if delay is not None:
+            pace = HostPace(1, max(delay, pace.delay_s))
+        return replace(pace, until=rules.until)
 
     async def handle(self, item: Item) -> Outcome:
         """Whatever the URL comes to. Raises only for what we did wrong."""
@@ -132,8 +135,10 @@ class SiteHandler:
             return None
         rules = self._robots.known(item.host) or await self._robots.of(item.host)
         if isinstance(rules, Unknown):
-            due = rules.ask_again_at
-            return Failed(rules.reason) if due is None else RetryAt(due, rules.reason, due, tried=False)
+            if rules.until == FOR_GOOD:
+                return Failed(rules.reason)
+            due = self._clock.wall() + max(0.0, rules.until - self._clock.monotonic())
+            return RetryAt(due, rules.reason, due, tried=False)
         return None if rules.allows(item.url) else Skipped("robots")
 
     async def _fetch(self, url: str) -> Response:
