@@ -418,6 +418,36 @@ async def test_progress_forgets_the_named_item(store):
     assert (claim.marked, claim.marked_deaths, claim.cautious_left) == (None, 0, 5)
 
 
+async def test_a_commit_that_says_nothing_of_caution_leaves_it(store):
+    """As on a full disk, when nobody knows any more what was in hand."""
+    job = await store.submit("a", "b")
+    await store.claim(job)
+    await recover(store, job)
+    work = await store.working()
+    await store.ledger.mark(work.lease, (await work.item("a")).id)
+    await work.commit(reason=CheckpointReason.DISK, ending=Ending(Action.PAUSE, "disk"))
+    await store.jobs.resume(job.id, now=NOON)
+    claim = await store.claim(job)
+    assert claim.cautious_left >= job.checkpoints.items + job.pace.concurrency
+    assert claim.marked.url == found("a").url
+
+
+async def test_new_bounds_leave_the_caution_after_a_death(store):
+    job = await store.submit("a", "b", found("c", 5))
+    await store.claim(job)
+    await recover(store, job)
+    work = await store.working()
+    await store.ledger.mark(work.lease, (await work.item("a")).id)
+    await recover(store, job)
+    await store.jobs.change(
+        job.id, limits=Limits(max_depth=3), pace=job.pace, checkpoints=job.checkpoints, spec=job.spec
+    )
+    claim = await store.claim(job)
+    assert (claim.job.counters.queued, claim.job.counters.skipped) == (2, 1)
+    assert claim.cautious_left >= job.checkpoints.items + job.pace.concurrency
+    assert (claim.marked.url, claim.marked_deaths) == (found("a").url, 1)
+
+
 async def test_a_release_between_two_deaths_is_no_death(store):
     job = await store.submit("a", "b")
     await store.claim(job)

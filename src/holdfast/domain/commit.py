@@ -67,7 +67,8 @@ class Commit:
     """Active time since the last commit of this claim."""
     cursor: Mapping[str, Any] | None = None
     phase: str | None = None
-    cautious_left: int = 0
+    cautious_left: int | None = None
+    """None: as before this commit."""
     ending: Ending | None = None
 
 

@@ -291,6 +291,7 @@ HOT = {
     "host_changed": "SEARCH hosts USING INTEGER PRIMARY KEY",
     "tallied_less": "SEARCH tallies USING PRIMARY KEY",
     "counted": "INTEGER PRIMARY KEY",
+    "noted": "INTEGER PRIMARY KEY",
     "take": "SEARCH i USING INDEX items_ready (chunk_id=? AND host_id=?)",
     "take_due": "items_waiting",
     "next_due": "SEARCH items USING COVERING INDEX items_waiting (chunk_id=? AND due_at>?)",

@@ -72,8 +72,8 @@ def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
             db.execute(SQL["tallied_less" if count < 0 else "tallied_more"], row)
 
 
-def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: str | int | bool | None) -> Counters:
-    """Raise the chunk's counters by the change, and leave the notes of the claim."""
+def count(db: apsw.Connection, chunk_id: int, change: Change, external: int = 0) -> Counters:
+    """Raise the chunk's counters by the change, and by rejected findings that were not kept as items."""
     ((*numbers, depth),) = fetch(
         db,
         SQL["counted"],
@@ -88,13 +88,8 @@ def count(db: apsw.Connection, chunk_id: int, change: Change, **notes: str | int
             "bytes": change.bytes,
             "depth": change.depth,
             "deepest": change.deepest,
-            "external": 0,
-            "cursor": None,
-            "cautious_left": 0,
-            "progress": False,
-            "status": None,
-        }
-        | notes,
+            "external": external,
+        },
     )
     change.depth = depth
     return Counters(*numbers)

@@ -80,7 +80,8 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
         db.execute(SQL["widened"], {"job_id": lease.job_id, "run": lease.run})
     reached(FaultPoint.IN_TRANSACTION, lease)
     status = _end(db, lease, commit, desired)
-    counters = _count(db, lease, commit, change, status)
+    counters = _count(db, lease, commit, change)
+    _note(db, lease, commit, status)
     _checkpoint(db, replace(lease, seq=seq), commit, change, {"segment_id": segment_id, "counters": counters})
     return Committed(seq, number, counters, _given(db, change), desired)
 
@@ -223,20 +224,23 @@ def _end(db: apsw.Connection, lease: Lease, commit: Commit, desired: str | None)
     return status
 
 
-def _count(
-    db: apsw.Connection, lease: Lease, commit: Commit, change: Change, status: Status | None
-) -> Counters:
+def _count(db: apsw.Connection, lease: Lease, commit: Commit, change: Change) -> Counters:
     change.host_due = commit.host_due
     tally(db, lease.chunk_id, change)
-    return count(
-        db,
-        lease.chunk_id,
-        change,
-        external=sum(getattr(entry.outcome, "unkept", 0) for entry in commit.handled),
-        cursor=None if commit.cursor is None else orjson.dumps(commit.cursor).decode(),
-        cautious_left=commit.cautious_left,
-        progress=bool(commit.handled),
-        status=status,
+    unkept = sum(getattr(entry.outcome, "unkept", 0) for entry in commit.handled)
+    return count(db, lease.chunk_id, change, external=unkept)
+
+
+def _note(db: apsw.Connection, lease: Lease, commit: Commit, status: Status | None) -> None:
+    db.execute(
+        SQL["noted"],
+        {
+            "chunk_id": lease.chunk_id,
+            "cursor": None if commit.cursor is None else orjson.dumps(commit.cursor).decode(),
+            "cautious_left": commit.cautious_left,
+            "progress": bool(commit.handled),
+            "status": status,
+        },
     )
 
 

@@ -124,17 +124,23 @@ INSERT INTO tallies (chunk_id, status, reason, count) VALUES (:chunk_id, :status
     ON CONFLICT (chunk_id, status, reason) DO UPDATE SET count = tallies.count + excluded.count;
 
 -- name: counted
--- The chunk's counters, raised here and nowhere else, and what the next claim should know. A claim that ends in order
--- takes its own attempt back: only claims that died burn retries. Primary key.
+-- The chunk's counters, raised here and nowhere else. Primary key.
 UPDATE chunks
    SET found = found + :found, queued = queued + :queued, done = done + :done, failed = failed + :failed,
        skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
        external = external + :external,
        depth = max(depth, :depth),
-       deepest = max(deepest, :deepest),
-       cursor = coalesce(:cursor, cursor),
+       deepest = max(deepest, :deepest)
+ WHERE id = :chunk_id
+RETURNING found, queued, done, failed, skipped, redirected, bytes, external, depth;
+
+-- name: noted
+-- What the next claim should know: only a commit tells it that. A claim that ends in order takes its own attempt back:
+-- only claims that died burn retries. Primary key.
+UPDATE chunks
+   SET cursor = coalesce(:cursor, cursor),
        waiting_until = NULL,
-       cautious_left = :cautious_left,
+       cautious_left = coalesce(:cautious_left, cautious_left),
        claims_since_progress = iif(:progress, 0, max(0, claims_since_progress - (:status IS NOT NULL))),
        stalls_since_progress = iif(:progress, 0, stalls_since_progress),
        marked_item = iif(:progress, NULL, marked_item),
@@ -142,8 +148,7 @@ UPDATE chunks
        marked_silent = iif(:progress, 0, marked_silent),
        status = coalesce(:status, status),
        worker_id = iif(:status IS NULL, worker_id, NULL)
- WHERE id = :chunk_id
-RETURNING found, queued, done, failed, skipped, redirected, bytes, external, depth;
+ WHERE id = :chunk_id;
 
 -- name: checkpoint
 -- The commit itself, as a row. Primary key (job_id, number), unique (chunk_id, seq).
