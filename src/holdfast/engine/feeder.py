@@ -83,6 +83,11 @@ class Feeder:
                 await self._rest()
 
     @property
+    def meeting(self) -> bool:
+        """Some host's rules are on their way."""
+        return bool(self._meetings)
+
+    @property
     def _some_due(self) -> bool:
         return self._due_at is not None and self._due_at <= self._crew.steady.now()
 

@@ -245,9 +245,13 @@ class Frontier:
         return min(times, default=None)
 
     def barren(self, *, until: float) -> bool:
-        """Nothing is to be taken before then, and the ledger has nothing more as far as we know."""
+        """Nothing is to be taken before then, and the ledger has nothing more as far as we know.
+
+        Of a host that nobody has met yet nothing can be taken, and nobody knows when.
+        """
         return not self._first and all(
-            (lane.dry and not lane.items) or lane.next_start > until for lane in self._lanes.values()
+            (lane.dry and not lane.items) or lane.pace is None or lane.next_start > until
+            for lane in self._lanes.values()
         )
 
     @property

@@ -32,7 +32,7 @@ from holdfast.ports.pipeline import Handler
 log = logging.getLogger(__name__)
 
 IDLE_S = 0.5
-"""While pages are in flight, commits that only give the other runners something to do are so far apart at least."""
+"""While pages are in flight or hosts are met, commits only for the runners that are free are so far apart at least."""
 
 POISON = "poison"
 """Why an item failed that two workers in a row died on."""
@@ -223,7 +223,8 @@ class Worker:
             return None
         if self._cautious_left:
             return CheckpointReason.CAUTION
-        if self._starved and (not self._in_flight or since_s >= IDLE_S):
+        nothing_comes = not self._in_flight and not self._feeder.meeting
+        if self._starved and (nothing_comes or since_s >= IDLE_S):
             return CheckpointReason.IDLE
         return None
 

@@ -144,6 +144,40 @@ async def test_a_host_that_sleeps_for_hours_holds_up_no_chain_of_links_on_anothe
         assert max(at for path, at in rig.site.started if "/" not in path) - began < 10.0
 
 
+async def test_a_host_whose_rules_are_slow_to_come_holds_up_no_chain_of_links_on_another(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        known = rig.site.meet
+
+        async def meet(host):
+            await asyncio.sleep(60.0 if host == "http://slow" else 0.1)
+            return await known(host)
+
+        rig.site.meet = meet
+        rig.site.links["p0"] = [found("slow/a", 1), found("p1", 1)]
+        for n in range(1, 9):
+            rig.site.links[f"p{n}"] = [found(f"p{n + 1}", n + 1)]
+        await rig.submit("p0")
+        began = leap.monotonic()
+        await rig.work()
+        times = {path: at - began for path, at in rig.site.started}
+        assert times["p9"] < 10.0
+        assert times["slow/a"] == pytest.approx(60.0, abs=2.0)
+
+
+async def test_many_hosts_that_are_met_one_by_one_share_their_checkpoints(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        known, turn = rig.site.meet, itertools.count(1)
+
+        async def meet(host):
+            await asyncio.sleep(0.05 + next(turn) % 7 / 50)
+            return await known(host)
+
+        rig.site.meet = meet
+        await rig.submit(*(f"h{n}/a" for n in range(100)))
+        await rig.work()
+        assert len([size for size in await rig.batches() if size]) <= 15
+
+
 @pytest.mark.parametrize("others", [8, 11, 15])
 async def test_a_host_that_wants_no_delay_is_gone_back_to_as_soon_as_it_said(leap, tmp_path, others):
     """429 with Retry-After: 2, while nothing else gives a reason to look at the clock."""
