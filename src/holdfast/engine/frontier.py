@@ -226,7 +226,7 @@ class Frontier:
 
     def _close_if_done(self, lane: Lane) -> None:
         """Without items in hand, and none to be had now, a host only takes another one's place."""
-        if lane.dry and not lane.held:
+        if lane.dry and not lane.held and lane.host_id in self._lanes:
             del self._lanes[lane.host_id]
             self._turn.remove(lane.host_id)
             self._left[lane.host_id] = (lane.next_start, lane.pace)

@@ -143,6 +143,17 @@ def test_an_answer_that_crosses_with_a_commit_brings_nothing_back():
     assert drain(frontier) == [item(1, 5)]
 
 
+def test_a_last_item_that_is_committed_while_the_ledger_is_asked_for_more_takes_its_host_along():
+    frontier = stocked(1, 1)
+    (one,) = drain(frontier)
+    lane = frontier.lane(1)
+    frontier.filling()
+    frontier.finished(one)
+    frontier.release(one)
+    frontier.fill(lane, [], asked=9)
+    assert frontier.lane(1) is None
+
+
 def test_a_suspect_goes_to_the_head_of_everything_and_a_due_item_behind_what_waits():
     frontier = stocked(3, 2)
     frontier.put(item(3, 9), now=0.0, first=True)
