@@ -1,9 +1,10 @@
 """What a person wishes holds, whatever becomes of the process that is to hear it."""
 
 import signal
+import time
 
 import pytest
-from tests.kit.process import Fault, assert_promise, until
+from tests.kit.process import CONCURRENCY, Fault, assert_promise, until
 
 from holdfast.ports.faults import FaultPoint
 
@@ -93,22 +94,72 @@ def test_a_pause_that_the_worker_heard_and_then_died(holdfast, server):
     carries_on(holdfast, server, "resume")
 
 
-def test_a_pause_is_heard_within_a_second(holdfast, server):
-    # given a crawl at work
+DEFAULTS = {"HOLDFAST_POLL_S": "", "HOLDFAST_RENEW_S": "", "HOLDFAST_EXPIRE_S": ""}
+HEARD_S = 1.0
+TRIES = 3
+"""A busy machine may be late now and then; one that only hears with its commits or renewals is late each time."""
+
+
+def hanging(holdfast, server):
+    """A crawl whose every request hangs: it neither commits nor renews, and hears only by looking."""
     server.delay_s = 0.05
-    worker = holdfast.crawl(
-        server.start, HOLDFAST_POLL_S="0.25", HOLDFAST_RENEW_S="10", HOLDFAST_EXPIRE_S="60"
-    )
-    until(lambda: holdfast.commits() >= 3, "three commits", running=worker)
+    before = holdfast.commits()
+    worker = holdfast.crawl(server.start, HOLDFAST_DRAIN_S="0.1", **DEFAULTS)
+    until(lambda: holdfast.commits() >= before + 2, "two commits", running=worker)
+    server.delay_s = 30.0
+    served = server.served
+    until(lambda: server.served >= served + 5, "five requests hang", running=worker)
+    return worker
 
-    # when another process pauses it
-    assert holdfast.run("pause").code == 0
 
-    # then it ends as paused, and costs nothing
-    ended = worker.ended()
-    assert (ended.code, ended.json["status"], ended.json["reason"]) == (3, "paused", "user")
+def told_at(holdfast, kind):
+    """When the latest event of that kind was written."""
+    ((at,),) = holdfast.read(f"SELECT max(at) FROM events WHERE kind = '{kind}'")
+    return at
+
+
+def test_a_pause_is_heard_within_a_second_though_nothing_is_committed(holdfast, server):
+    took = []
+    for _ in range(TRIES):
+        # given a crawl that waits for its server
+        worker = hanging(holdfast, server)
+
+        # when another process pauses it
+        assert holdfast.run("pause").code == 0
+
+        # then it ends as paused
+        ended = worker.ended()
+        assert (ended.code, ended.json["status"], ended.json["reason"]) == (3, "paused", "user")
+        took.append(told_at(holdfast, "paused") - told_at(holdfast, "pause asked for"))
+        if took[-1] <= HEARD_S:
+            break
+    assert min(took) <= HEARD_S
+
+    # and it costs only what hung
     server.delay_s = 0.0
-    carries_on(holdfast, server, "resume")
+    assert holdfast.run("resume").code == 0
+    assert_promise(holdfast, server, again=len(took) * CONCURRENCY)
+
+
+def test_a_cancel_is_heard_within_a_second_though_nothing_is_committed(holdfast, server):
+    took = []
+    for _ in range(TRIES):
+        # given a crawl that waits for its server
+        worker = hanging(holdfast, server)
+
+        # when another process cancels it
+        cancel = holdfast.start("cancel")
+        ended = worker.ended()
+        took.append(time.time() - told_at(holdfast, "cancelled"))
+
+        # then it ends, and what it has stays
+        assert (ended.code, ended.json["status"]) == (5, "cancelled")
+        assert cancel.ended().code == 0
+        if took[-1] <= HEARD_S:
+            break
+        assert holdfast.run("restart", "--no-run").code == 0
+    assert min(took) <= HEARD_S
+    assert holdfast.run("verify").code == 0
 
 
 @pytest.mark.parametrize(
