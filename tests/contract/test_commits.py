@@ -131,7 +131,8 @@ async def test_a_new_finding_is_an_item_and_a_rejected_one_too(store):
     known = await store.ledger.known(
         work.lease.job_id, [found(p).fingerprint for p in ("a", "x", "out/y", "never")]
     )
-    assert known == {found(p).fingerprint for p in ("a", "x", "out/y")}
+    reasons = {"a": None, "x": None, "out/y": "external"}
+    assert known == {found(p).fingerprint: reason for p, reason in reasons.items()}
     await work.honest()
 
 

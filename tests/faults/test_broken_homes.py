@@ -189,10 +189,21 @@ def test_a_deleted_address_that_was_skipped_is_a_link_to_nothing(home):
 
 def test_a_deleted_item_is_named_even_where_every_counter_was_adapted(home):
     item_id, url = home.item("example.com/lifeboats")
+    ((since, commits),) = home.asks(
+        """SELECT i.found_commit, count(*) FROM items AS i JOIN commits AS c ON c.number >= i.found_commit
+            WHERE i.id = ?""",
+        item_id,
+    )
     home.breaks("DELETE FROM items WHERE id = ?", item_id)
     home.breaks("UPDATE chunks SET found = found - 1, skipped = skipped - 1")
     home.breaks("UPDATE tallies SET count = count - 1 WHERE reason = 'external'")
     home.breaks("UPDATE hosts SET settled = settled - 1 WHERE name = 'https://example.com'")
+    home.breaks(
+        """UPDATE commits SET counters = json_set(counters, '$[0]', (counters ->> 0) - 1, '$[4]', (counters ->> 4) - 1)
+            WHERE number >= ?""",
+        since,
+        rows=commits,
+    )
     assert named(home) == {("link", url)}
 
 
@@ -236,11 +247,77 @@ def test_a_missing_parent_is_named(home):
 
 def test_an_item_of_a_commit_to_come_is_named(home):
     _, url = home.item(PAGE)
+    ((number,),) = home.asks("SELECT settled_commit FROM items WHERE url = ?", url)
     home.breaks("UPDATE items SET settled_commit = 99999 WHERE url = ?", url)
-    assert named(home) == {("item", url)}
+    assert named(home) == {("item", url), ("counter", f"commit {number}")}
+
+
+@pytest.mark.parametrize("reason", ["external", "excluded", "depth"])
+def test_a_page_that_stands_shut_out_though_a_link_lets_it_in_is_named(home, reason):
+    item_id, url = home.item(PAGE)
+    home.breaks("UPDATE items SET status = 'skipped', reason = ?, attempts = 0 WHERE id = ?", reason, item_id)
+    shut_out = [
+        one.detail for one in home.verified().discrepancies if (one.kind, one.subject) == ("link", url)
+    ]
+    assert shut_out
+    assert all(detail.endswith(f"lets it in, and it stands as skipped ({reason})") for detail in shut_out)
+
+
+def test_links_that_are_still_to_be_judged_again_let_nobody_in(home):
+    item_id, url = home.item(PAGE)
+    home.breaks("UPDATE items SET status = 'skipped', reason = 'depth', attempts = 0 WHERE id = ?", item_id)
+    settled = home.asks("SELECT count(*) FROM items WHERE status IN ('done', 'redirected')")[0][0]
+    home.breaks("UPDATE items SET rejudge = 1 WHERE status IN ('done', 'redirected')", rows=settled)
+    assert ("link", url) not in named(home)
+
+
+def test_what_robots_txt_closed_stays_so_whatever_leads_there(whole):
+    assert whole.asks("SELECT count(*) FROM items WHERE status = 'skipped' AND attempts > 0")[0][0] > 0
+    assert whole.verified().holds
 
 
 # -- counters and numbers
+
+
+COUNTERS = ["found", "queued", "done", "failed", "skipped", "redirected", "bytes", "external"]
+
+
+@pytest.mark.parametrize("place", range(len(COUNTERS)), ids=COUNTERS)
+def test_a_counter_that_the_last_commit_noted_otherwise_is_named(home, place):
+    home.breaks(
+        "UPDATE commits SET counters = json_set(counters, ?, 999) WHERE number = (SELECT max(number) FROM commits)",
+        f"$[{place}]",
+    )
+    found = named(home)
+    assert ("counter", f"chunk 1 {COUNTERS[place]}") in found
+    assert {kind for kind, _ in found} == {"counter"}
+
+
+def test_counters_of_an_earlier_commit_that_do_not_add_up_are_named(home):
+    home.breaks("UPDATE commits SET counters = json_set(counters, '$[2]', 999) WHERE seq = 3")
+    assert named(home) == {("counter", "commit 3")}
+
+
+@pytest.mark.parametrize("items", [0, 77])
+def test_a_shifted_number_of_items_of_a_commit_is_named(home, items):
+    home.breaks("UPDATE commits SET items = ? WHERE seq = 3", items)
+    found = named(home)
+    assert ("counter", "commit 3") in found
+    assert found <= {("counter", "commit 3"), ("ledger", "sqlite")}
+
+
+def test_a_shifted_depth_of_a_commit_is_named(home):
+    home.breaks("UPDATE commits SET depth = 50 WHERE seq = 3")
+    assert named(home) == {("counter", "commit 4")}  # which is less deep
+
+
+@pytest.mark.parametrize("depth", [0, 44])
+def test_a_shifted_depth_is_named_even_where_all_commits_were_adapted(home, depth):
+    count = home.asks("SELECT count(*) FROM commits")[0][0]
+    home.breaks("UPDATE chunks SET depth = ?", depth)
+    assert named(home) == {("counter", "chunk 1 depth")}
+    home.breaks("UPDATE commits SET depth = ?", depth, rows=count)
+    assert named(home) == {("counter", "chunk 1 depth")}
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ class Examiner:
         self._job = job
         self._cursor = cursor
         self._seen = Seen()
+        self._shut_out = Seen()
+        """Those that are items and stand shut out: nobody needs to ask again for a link that is shut out as well."""
 
     def examine_all(self, rows: list[RecordRow]) -> list[Examined]:
         """Some rows in one go."""
@@ -119,30 +121,45 @@ class Examiner:
 
     def _extract(self, examined: Examined, reading: Reading) -> None:
         """Where the stored body leads to."""
-        row, seen = examined.row, self._seen
+        row, seen, shut_out = examined.row, self._seen, self._shut_out
         try:
             findings = self._tools.pipeline.relink(
                 self._job, self._cursor, row.item, Record(row.kind, row.data), reading
             )
             for found in findings:
                 examined.links += 1
-                if found.fingerprint not in seen:
-                    examined.found.append(found)
+                if found.fingerprint in seen or (found.skip is not None and found.fingerprint in shut_out):
+                    continue
+                examined.found.append(found)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             # The row's data isn't what its pipeline wrote.
             examined.complain("page", f"can't be read again from its stored body: {error!r}")
 
     async def strays(self, examined: list[Examined]) -> list[Discrepancy]:
-        """Findings that are neither items nor among those that their page says it only counted."""
+        """Findings that are no items, nor only counted by their page; and those let in that stand shut out."""
         sought = {found.fingerprint for one in examined for found in one.found}
         if not sought:
             return []
         known = await self._tools.ledger.known(self._job.id, list(sought))
-        self._seen.update(known)
+        self._seen.update({fingerprint for fingerprint, reason in known.items() if reason is None})
+        self._shut_out.update({fingerprint for fingerprint, reason in known.items() if reason is not None})
         strays = []
         for one in examined:
             strays += _strays(one.row, [found for found in one.found if found.fingerprint not in known])
+            if not one.row.item.rejudge:
+                strays += _shut_out(one, known)
         return strays
+
+
+def _shut_out(examined: Examined, known: Mapping[bytes, str | None]) -> list[Discrepancy]:
+    """Links that the job admits at their depth, and whose items stand as if nobody had let them in."""
+    return [
+        Discrepancy(
+            "link", found.url, f"{examined.row.item.url} lets it in, and it stands as skipped ({reason})"
+        )
+        for found in examined.found
+        if found.skip is None and (reason := known.get(found.fingerprint)) is not None
+    ]
 
 
 def _compare(examined: Examined, reading: Reading) -> None:

@@ -164,8 +164,8 @@ class Ledger(Protocol):
     async def discrepancies(self, job_id: int) -> list[Discrepancy]:
         """Where the ledger's own counters, sequence numbers and rows disagree."""
 
-    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
-        """Which of these addresses are items."""
+    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> dict[bytes, str | None]:
+        """Which of these addresses are items; each with why it was shut out when it was found, if it still is."""
 
     async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
         """Commits by number from `after` on."""

@@ -260,6 +260,7 @@ def _checkpoint(
             "reason": commit.reason,
             "at": commit.at,
             "items": len(commit.handled),
+            "unsettled": sum(isinstance(entry.outcome, RetryAt | Rejudged) for entry in commit.handled),
             "depth": change.depth,
             "counters": json_rows(asdict(written["counters"]).values()),
             "segment_id": written["segment_id"],

@@ -170,10 +170,10 @@ class SqliteLedger:
         """See stores.sqlite.check."""
         return await self._database.run(check.read, job_id)
 
-    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> set[bytes]:
-        """Which of these addresses are items of the present run."""
+    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> dict[bytes, str | None]:
+        """Which of these addresses are items of the present run; see the port."""
         bindings = {"job_id": job_id, "fingerprints": json_rows(value.hex() for value in fingerprints)}
-        return {row[0] for row in await self._rows("known", bindings)}
+        return dict(await self._rows("known", bindings))
 
     async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
         """One page of commits, by number."""

@@ -200,5 +200,6 @@ def _retry_seeds(db: apsw.Connection, job_id: int) -> None:
     db.execute(SQL["lay_aside"], {"job_id": job_id, "ids": ids})
     db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
     db.execute(SQL["reopen"], {"ids": ids})
+    db.execute(SQL["reopened"], {"job_id": job_id})
     sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]
     slices.moved(db, sources, ("pending", ""), sizes)

@@ -61,6 +61,10 @@ CREATE TABLE chunks (
     redirected            INTEGER NOT NULL DEFAULT 0 CHECK (redirected >= 0),
     bytes                 INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
     external              INTEGER NOT NULL DEFAULT 0 CHECK (external >= 0),
+    -- Items moved since the last commit without one (new bounds, a repair): its counters are not the chunk's.
+    moved                 INTEGER NOT NULL DEFAULT 0 CHECK (moved IN (0, 1)),
+    -- Items that a commit had settled were opened again (a repair, a second try of the start pages).
+    reopened              INTEGER NOT NULL DEFAULT 0 CHECK (reopened IN (0, 1)),
     -- Each finding is in exactly one place: the counters can't drift without this row being refused.
     CHECK (found = queued + done + failed + skipped + redirected),
     CHECK ((worker_id IS NOT NULL) = (status = 'in_progress'))
@@ -174,6 +178,8 @@ CREATE TABLE commits (
     reason     TEXT    NOT NULL,
     at         REAL    NOT NULL,
     items      INTEGER NOT NULL,
+    -- How many of the items it left unsettled: put off, or their links judged again.
+    unsettled  INTEGER NOT NULL DEFAULT 0 CHECK (unsettled BETWEEN 0 AND items),
     depth      INTEGER NOT NULL,
     counters   TEXT    NOT NULL,
     segment_id INTEGER REFERENCES segments (id),

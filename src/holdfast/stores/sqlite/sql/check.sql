@@ -86,6 +86,61 @@ SELECT 'host ' || h.name,
                FROM items WHERE job_id = :job_id GROUP BY host_id) AS n ON n.host_id = h.id
  WHERE j.id = :job_id AND (h.queued <> coalesce(n.queued, 0) OR h.settled <> coalesce(n.settled, 0));
 
+-- name: counter__last_commit
+-- A chunk's counters are those that its last commit noted, unless items moved since.
+WITH names (place, name) AS (VALUES (0, 'found'), (1, 'queued'), (2, 'done'), (3, 'failed'), (4, 'skipped'),
+                                    (5, 'redirected'), (6, 'bytes'), (7, 'external'), (8, 'depth')),
+compared AS (
+    SELECT c.id, n.name, k.number,
+           json_array(c.found, c.queued, c.done, c.failed, c.skipped, c.redirected, c.bytes, c.external, c.depth)
+               ->> n.place AS said,
+           iif(n.name = 'depth', k.depth, k.counters ->> n.place) AS noted
+      FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+      JOIN commits AS k ON k.job_id = c.job_id AND k.chunk_id = c.id AND k.seq = c.seq
+      CROSS JOIN names AS n
+     WHERE j.id = :job_id AND (c.moved = 0 OR n.name = 'depth'))
+SELECT 'chunk ' || id || ' ' || name, 'says ' || said || ', its last commit (' || number || ') ' || coalesce(noted, 'nothing')
+  FROM compared WHERE said IS NOT noted;
+
+-- name: counter__commits
+-- What a commit noted adds up, and neither what was found nor how deep it went ever becomes less.
+SELECT 'commit ' || k.number,
+       'notes ' || k.counters || ' and depth ' || k.depth || coalesce(', the one before it ' || k.found_before
+       || ' found and depth ' || k.depth_before, '')
+  FROM (SELECT number, counters, depth, counters ->> 0 AS found,
+               (counters ->> 1) + (counters ->> 2) + (counters ->> 3) + (counters ->> 4) + (counters ->> 5) AS parts,
+               lag(counters ->> 0) OVER one_after_another AS found_before, lag(depth) OVER one_after_another AS depth_before
+          FROM commits JOIN jobs AS j ON j.id = job_id AND j.run = commits.run
+         WHERE job_id = :job_id
+        WINDOW one_after_another AS (PARTITION BY chunk_id ORDER BY seq)) AS k
+ WHERE k.found IS NOT k.parts OR k.found < k.found_before OR k.depth < k.depth_before;
+
+-- name: counter__items
+-- A commit handled what stands settled by it and what it left unsettled; more than that only where some were opened again.
+SELECT 'commit ' || k.number,
+       'handled ' || k.items || ' items and left ' || k.unsettled || ' of them unsettled, ' || coalesce(n.settled, 0)
+       || ' are settled by it'
+  FROM commits AS k JOIN jobs AS j ON j.id = k.job_id AND j.run = k.run JOIN chunks AS c ON c.id = k.chunk_id
+  LEFT JOIN (SELECT i.settled_commit, count(*) AS settled
+               FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+              WHERE j.id = :job_id AND i.attempts > 0 AND i.settled_commit IS NOT NULL
+              GROUP BY i.settled_commit) AS n ON n.settled_commit = k.number
+ WHERE j.id = :job_id
+   AND (coalesce(n.settled, 0) > k.items - k.unsettled
+        OR (coalesce(n.settled, 0) < k.items - k.unsettled AND c.reopened = 0));
+
+-- name: counter__depths
+-- A chunk went as deep as what it handled, or deeper (depths only become less), and never deeper than anything found.
+SELECT 'chunk ' || c.id || ' depth',
+       'says ' || c.depth || ' of ' || c.deepest || ', its items were handled at ' || coalesce(n.handled, 0)
+       || ' and found at ' || coalesce(n.found, 0)
+  FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  LEFT JOIN (SELECT i.chunk_id, max(i.depth) AS found,
+                    max(i.depth) FILTER (WHERE i.attempts > 0 AND i.settled_commit IS NOT NULL) AS handled
+               FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+              WHERE j.id = :job_id GROUP BY i.chunk_id) AS n ON n.chunk_id = c.id
+ WHERE j.id = :job_id AND (c.depth < n.handled OR c.depth > c.deepest OR c.deepest < n.found);
+
 -- name: sequence__chunks
 -- A chunk's commits are 1, 2, 3, ... up to its seq; no two have the same, so three numbers tell.
 SELECT 'chunk ' || c.id,

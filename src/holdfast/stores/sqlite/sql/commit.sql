@@ -124,11 +124,13 @@ INSERT INTO tallies (chunk_id, status, reason, count) VALUES (:chunk_id, :status
     ON CONFLICT (chunk_id, status, reason) DO UPDATE SET count = tallies.count + excluded.count;
 
 -- name: counted
--- The chunk's counters, raised here and nowhere else. Primary key.
+-- The chunk's counters, raised here and nowhere else. Until a commit notes them (`noted`), they are no commit's. Primary
+-- key.
 UPDATE chunks
    SET found = found + :found, queued = queued + :queued, done = done + :done, failed = failed + :failed,
        skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
        external = external + :external,
+       moved = 1,
        depth = max(depth, :depth),
        deepest = max(deepest, :deepest)
  WHERE id = :chunk_id
@@ -138,7 +140,8 @@ RETURNING found, queued, done, failed, skipped, redirected, bytes, external, dep
 -- What the next claim should know: only a commit tells it that. A claim that ends in order takes its own attempt back:
 -- only claims that died burn retries. Primary key.
 UPDATE chunks
-   SET cursor = coalesce(:cursor, cursor),
+   SET moved = 0,
+       cursor = coalesce(:cursor, cursor),
        waiting_until = NULL,
        cautious_left = coalesce(:cautious_left, cautious_left),
        claims_since_progress = iif(:progress, 0, max(0, claims_since_progress - (:status IS NOT NULL))),
@@ -152,9 +155,9 @@ UPDATE chunks
 
 -- name: checkpoint
 -- The commit itself, as a row. Primary key (job_id, number), unique (chunk_id, seq).
-INSERT INTO commits (job_id, number, run, chunk_id, epoch, seq, reason, at, items, depth, counters,
+INSERT INTO commits (job_id, number, run, chunk_id, epoch, seq, reason, at, items, unsettled, depth, counters,
                      segment_id, start, until, crc)
-VALUES (:job_id, :number, :run, :chunk_id, :epoch, :seq, :reason, :at, :items, :depth, :counters,
+VALUES (:job_id, :number, :run, :chunk_id, :epoch, :seq, :reason, :at, :items, :unsettled, :depth, :counters,
         :segment_id, :start, :until, :crc);
 
 -- name: hosts_with_new

@@ -93,6 +93,10 @@ DELETE FROM records WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE
 UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, attempts = 0, due_at = NULL
  WHERE id IN (SELECT value FROM json_each(:ids));
 
+-- name: reopened
+-- Commits have settled more than stands settled by them. Index chunks_job.
+UPDATE chunks SET reopened = 1 WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
+
 -- name: set_bounds
 UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
 

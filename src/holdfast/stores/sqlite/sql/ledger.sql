@@ -156,7 +156,7 @@ SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c
 
 -- name: known
 -- Unique (job_id, run, fingerprint).
-SELECT i.fingerprint FROM json_each(:fingerprints) AS f
+SELECT i.fingerprint, iif(i.status = 'skipped' AND i.attempts = 0, i.reason, NULL) FROM json_each(:fingerprints) AS f
  CROSS JOIN items AS i ON i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
    AND i.fingerprint = unhex(f.value);
 

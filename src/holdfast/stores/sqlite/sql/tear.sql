@@ -66,6 +66,7 @@ UPDATE chunks
           FROM tallies WHERE chunk_id = :chunk_id),
        bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r CROSS JOIN items AS i ON i.id = r.item_id
                  WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id),
+       moved = 1, reopened = 1,
        external = (SELECT coalesce(sum(r.data ->> 'unkept'), 0)
                      FROM records AS r CROSS JOIN items AS i ON i.id = r.item_id
                     WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id)
