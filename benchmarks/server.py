@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import resource
 import shutil
 import socket
 import subprocess
@@ -33,7 +34,7 @@ http {{
     keepalive_timeout 3600s;
     sendfile on;
     tcp_nodelay on;
-    open_file_cache max=50000 inactive=1h;
+    open_file_cache max={files} inactive=1h;
     open_file_cache_valid 1h;
     client_body_temp_path {folder}/t1;
     proxy_temp_path {folder}/t2;
@@ -57,7 +58,9 @@ def serving(root: Path, port: int) -> Iterator[Path]:
         log = folder / "access.log"
         configuration = folder / "nginx.conf"
         configuration.write_text(
-            CONFIGURATION.format(user=_user_directive(), folder=folder, log=log, port=port, root=root),
+            CONFIGURATION.format(
+                user=_user_directive(), folder=folder, log=log, port=port, root=root, files=_files()
+            ),
             encoding="utf-8",
         )
         nginx = subprocess.Popen([_program(), "-c", str(configuration), "-p", name])
@@ -85,6 +88,12 @@ def _program() -> str:
 def _user_directive() -> str:
     # Started by root, nginx would otherwise serve as a user who can't read the temporary folder.
     return f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else ""
+
+
+def _files() -> int:
+    """How many files nginx may keep open, so that it has some left for connections: beyond, it answers 500."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 50_000 if limit == resource.RLIM_INFINITY else min(50_000, limit // 2)
 
 
 def _answers(port: int) -> bool:
