@@ -149,7 +149,10 @@ class Jobs(Protocol):
         """When it was paused, and for how long in all."""
 
     async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
-        """The full picture, computed now. `limit` bounds each list."""
+        """The full picture, computed now. `limit` bounds each list.
+
+        Each address that was known at the beginning stands in one list at the most, whatever a worker does meanwhile.
+        """
 
     async def close(self) -> None:
         """Let go of the store."""

@@ -9,7 +9,7 @@ import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
 from holdfast.domain.errors import DamagedJob
-from holdfast.domain.item import Found
+from holdfast.domain.item import COUNTED, Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, after
@@ -19,7 +19,7 @@ from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
-_EVERYTHING = 2**62
+_VISITED, _QUEUED, _EXTERNAL = ("done", None), ("pending", None), ("skipped", COUNTED)
 
 
 class SqliteJobs:
@@ -183,26 +183,25 @@ class SqliteJobs:
         return Pauses(*(await self._rows("pauses", {"job_id": job_id}))[0])
 
     async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
-        """Computed from the rows as they are now."""
-        bound = _EVERYTHING if limit is None else limit
-
-        def read(db: apsw.Connection) -> CheckpointData:
-            def urls(status: str, reason: str | None = None) -> list[str]:
-                bindings = {"job_id": job_id, "status": status, "reason": reason, "limit": bound}
-                return [url for (url,) in fetch(db, SQL["urls_where"], bindings)]
-
-            job = steering.read_job(db, job_id)
-            ((depth,),) = fetch(db, SQL["present_depth"], {"job_id": job_id})
-            return CheckpointData(
-                pages_visited=urls("done"),
-                pages_queued=urls("pending"),
-                external_links_found=urls("skipped", "external"),
-                current_depth=depth,
-                crawl_start_time=_iso(job.started_at),
-                last_checkpoint_time=_iso(job.last_checkpoint_at),
-            )
-
-        return await self._database.run(read)
+        """Read in slices, so that no snapshot lasts: each address stands in one list, as it was when its slice was."""
+        job = await self._database.run(steering.read_job, job_id)
+        ((depth,),) = await self._rows("present_depth", {"job_id": job_id})
+        ((last,),) = await self._rows("last_item", {})
+        lists: dict[tuple[str, str | None], list[str]] = {_VISITED: [], _QUEUED: [], _EXTERNAL: []}
+        for start in range(0, last, slices.SLICE):
+            bounds = {"job_id": job_id, "after": start, "until": min(last, start + slices.SLICE)}
+            for url, status, reason in await self._rows("urls_between", bounds):
+                urls = lists.get((status, reason if status == "skipped" else None))
+                if urls is not None and (limit is None or len(urls) < limit):
+                    urls.append(url)
+        return CheckpointData(
+            pages_visited=lists[_VISITED],
+            pages_queued=lists[_QUEUED],
+            external_links_found=lists[_EXTERNAL],
+            current_depth=depth,
+            crawl_start_time=_iso(job.started_at),
+            last_checkpoint_time=_iso(job.last_checkpoint_at),
+        )
 
     async def close(self) -> None:
         """Let go of the file."""

@@ -206,12 +206,17 @@ SELECT max(p.at) FILTER (WHERE p.until IS NULL), coalesce(sum(max(0.0, p.until -
           FROM events WHERE job_id = :job_id AND kind IN ('paused', 'resumed', 'cancelled')) AS p
  WHERE p.kind = 'paused';
 
--- name: urls_where
--- Addresses by status and reason, in the order of their discovery.
-SELECT url FROM items
- WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
-   AND status = :status AND (:reason IS NULL OR reason = :reason)
- ORDER BY id LIMIT :limit;
+-- name: last_item
+-- Primary key.
+SELECT coalesce(max(id), 0) FROM items;
+
+-- name: urls_between
+-- A slice of the addresses with where they stand, in the order of their discovery. Primary key: other jobs' items in
+-- that range are read, too, but the slice is never longer than asked.
+SELECT url, status, reason FROM items NOT INDEXED
+ WHERE id > :after AND id <= :until
+   AND job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+ ORDER BY id;
 
 -- name: present_depth
 SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
