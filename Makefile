@@ -61,6 +61,7 @@ test: $(VENV)/.ready-dev ## run all tests
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 coverage: $(VENV)/.ready-dev ## run the tests that kill nothing, and see that they reach at least 85 % of lines and branches
+	@$(MAKE) --no-print-directory test-system
 	@$(PY) -m coverage erase
 	$(PY) -m coverage run -m pytest -q -n $(JOBS) tests/unit tests/contract tests/stateful tests/e2e $(ARGS)
 	@$(PY) -m coverage combine --quiet

@@ -68,3 +68,21 @@ def test_a_second_interrupt_stops_at_once(holdfast, server):
     assert holdfast.crawl(server.start).ended().code == 0
     holdfast.kills = 1
     assert_promise(holdfast, server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_what_nohup_and_scripts_have_it_ignore_stays_ignored(holdfast, server, number):
+    # given a crawl that was started with the signal ignored, as by nohup or behind a script's `&`
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        running = holdfast.crawl(server.start)
+    finally:
+        signal.signal(number, before)
+    until(lambda: holdfast.commits() >= 3, "three commits", running=running)
+
+    # when the terminal goes away
+    running.send(number)
+
+    # then it crawls on to its end
+    assert running.ended().code == 0
+    assert_promise(holdfast, server)

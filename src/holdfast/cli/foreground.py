@@ -22,7 +22,7 @@ from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFailed, Stor
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 from holdfast.engine.run import run
-from holdfast.engine.signals import SignalStop
+from holdfast.engine.signals import SignalStop, heard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,9 +87,8 @@ async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
 
 def _hear(interrupt: "Handler", end: "Handler | None" = None) -> None:
     """What signals do when the run has come to its end. An impatient one more changes nothing of that."""
-    signal.signal(signal.SIGINT, interrupt)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt if end is None else end)
+    for number in heard():
+        signal.signal(number, interrupt if number is signal.SIGINT or end is None else end)
 
 
 def _wants_output(job: Job) -> bool:
@@ -111,9 +110,7 @@ async def _run(home: "Home", job: Job, screen: Screen) -> Job:
         async with displayed(home, job, screen):
             return await run(home.tools, job, home.worker_id(), stop)
     finally:
-        # From here on Ctrl-C means what it means everywhere.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().remove_signal_handler(number)
+        stop.close()
 
 
 @asynccontextmanager

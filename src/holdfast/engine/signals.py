@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from functools import cache
 
 from holdfast.domain.states import Action
 from holdfast.engine.worker import Worker
@@ -14,6 +15,15 @@ _SAID = {
 }
 
 
+@cache
+def heard() -> tuple[signal.Signals, ...]:
+    """Those that mean something to us; asked once, before anything here changes what they do.
+
+    What whoever started us has us ignore (SIGHUP under nohup, SIGINT behind a script's `&`) stays ignored.
+    """
+    return tuple(number for number in _SAID if signal.getsignal(number) is not signal.SIG_IGN)
+
+
 class SignalStop:
     """SIGINT: a person wants it paused. SIGTERM, SIGHUP: the machine goes. A second SIGINT: at once."""
 
@@ -23,7 +33,7 @@ class SignalStop:
         self._worker: Worker | None = None
         self._asked: tuple[Action, str] | None = None
         loop = asyncio.get_running_loop()
-        for number in _SAID:
+        for number in heard():
             loop.add_signal_handler(number, self._hear, number)
 
     def listen(self, worker: Worker) -> None:
@@ -31,6 +41,11 @@ class SignalStop:
         self._worker = worker
         if self._asked is not None:
             worker.end(*self._asked)
+
+    def close(self) -> None:
+        """From here on Ctrl-C means what it means everywhere."""
+        for number in heard():
+            asyncio.get_running_loop().remove_signal_handler(number)
 
     def _hear(self, number: signal.Signals) -> None:
         if self._asked is not None:
