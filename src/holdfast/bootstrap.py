@@ -1,6 +1,7 @@
 """The one place that wires things together: settings in, ports with their adapters out."""
 
 import ctypes
+import gc
 import os
 import random
 import time
@@ -127,6 +128,7 @@ def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) ->
     from holdfast.web.transfer import FetchLimits
 
     _keep_freed_memory()
+    _look_for_cycles_seldom()
     fetcher = CurlFetcher(
         user_agent(run.job),
         clock,
@@ -147,6 +149,12 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(trim_threshold, 32 * 1024 * 1024)
         mallopt(mmap_threshold, 4 * 1024 * 1024)
+
+
+def _look_for_cycles_seldom() -> None:
+    """What is loaded by now stays, and a page leaves few cycles behind: the collector's defaults cost a twenty-fifth."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 def _retries(fetch: FetchSettings) -> RetryPolicy:
