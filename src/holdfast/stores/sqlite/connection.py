@@ -38,8 +38,8 @@ def open_connection(path: Path) -> apsw.Connection:
         raise HomeError(message) from error
     with translated(path):
         db.set_busy_timeout(BUSY_MS)
-        # A plan doesn't depend on what is bound. Else a statement is parsed and planned anew whenever that differs, if one
-        # of its parameters is compared with a partial index's WHERE: a twentieth of a crawl's time.
+        # A plan doesn't depend on what is bound. Else a statement of which a parameter is compared with a partial
+        # index's WHERE is parsed and planned anew whenever that parameter changes: a twentieth of a crawl's time.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _refuse_strangers(db, path)
         for pragma in (
