@@ -13,6 +13,7 @@ from holdfast.domain.commit import Ending
 from holdfast.domain.errors import LeaseLost, UsageError
 from holdfast.domain.item import Failed, RetryAt
 from holdfast.domain.job import Limits
+from holdfast.domain.lease import Standing
 from holdfast.domain.recovery import EXCEEDED, STALE, Recovery
 from holdfast.domain.states import Action, Status
 
@@ -146,7 +147,7 @@ async def test_a_zombie_can_never_write_again(home, how):
         lambda: ledger.commit(
             zombie.lease, zombie.batch(reason=CheckpointReason.FINISH, ending=Ending(Action.COMPLETE))
         ),
-        lambda: ledger.renew(zombie.lease, waiting_until=NOON + 1e6),
+        lambda: ledger.renew(zombie.lease, Standing(zombie.lease.seq, waiting_until=NOON + 1e6)),
         lambda: ledger.wish(zombie.lease),
         lambda: ledger.mark(zombie.lease, item.id),
         lambda: ledger.tear(zombie.lease, zombie.segment, 0),
@@ -181,7 +182,7 @@ async def test_a_removal_that_was_begun_lets_nobody_write(home, monkeypatch):
 async def test_a_renewal_shows_as_another_beat(store):
     work = await store.working("a")
     (before,) = await store.ledger.heartbeats()
-    await store.ledger.renew(work.lease, waiting_until=NOON + 7200)
+    await store.ledger.renew(work.lease, Standing(work.lease.seq, waiting_until=NOON + 7200))
     (after,) = await store.ledger.heartbeats()
     assert after.beat != before.beat
     assert (before.waiting_until, after.waiting_until) == (None, NOON + 7200)
@@ -190,7 +191,7 @@ async def test_a_renewal_shows_as_another_beat(store):
 
 async def test_a_commit_shows_as_another_seq_and_as_no_longer_waiting(store):
     work = await store.working("a", "b")
-    await store.ledger.renew(work.lease, waiting_until=NOON + 7200)
+    await store.ledger.renew(work.lease, Standing(work.lease.seq, waiting_until=NOON + 7200))
     await work.commit(done(await work.item("a")))
     (heartbeat,) = await store.ledger.heartbeats()
     assert (heartbeat.seq, heartbeat.waiting_until) == (1, None)
@@ -502,6 +503,36 @@ async def test_only_a_time_limit_that_ran_out_is_granted_anew(store):
     assert (await work.job()).status is Status.TIMEOUT
     job = await store.jobs.resume(work.lease.job_id, now=NOON)
     assert (job.status, job.active_s, job.granted_s) == (Status.PENDING, 10.0, 10.0)
+
+
+@pytest.mark.parametrize("how", ["recovered", "cancelled"])
+async def test_time_that_no_commit_counted_counts_from_the_last_renewal(store, how):
+    # given a claim that has worked 5 s since its last commit, as its last renewal knew
+    work = await store.working("a", "b")
+    await work.commit(done(await work.item("a")), active_s=7.0)
+    await store.ledger.renew(work.lease, Standing(work.lease.seq, since_commit_s=3.0))
+    await store.ledger.renew(work.lease, Standing(work.lease.seq, since_commit_s=5.0))
+
+    # when it is taken away
+    job = await work.job()
+    if how == "recovered":
+        await recover(store, job)
+    else:
+        await store.jobs.cancel(job.id, now=NOON)
+
+    # then that time is not lost
+    assert (await work.job()).active_s == 12.0
+
+
+async def test_time_that_a_commit_has_counted_counts_once(store):
+    work = await store.working("a", "b")
+    before = work.lease
+    await store.ledger.renew(work.lease, Standing(work.lease.seq, since_commit_s=3.0))
+    await work.commit(done(await work.item("a")), active_s=4.0)
+    # A renewal that was on its way meanwhile speaks of what is counted by now.
+    await store.ledger.renew(work.lease, Standing(before.seq, since_commit_s=4.0))
+    await recover(store, await work.job())
+    assert (await work.job()).active_s == 4.0
 
 
 ENDINGS = {

@@ -209,6 +209,31 @@ async def test_a_moved_depth_limit_moves_the_items_it_separates(store, monkeypat
     await work.honest()
 
 
+@pytest.mark.parametrize("size", [1, 10_000])
+async def test_what_was_skipped_for_a_readmitted_reason_is_queued_again(store, monkeypatch, size):
+    # given items that were skipped when it was their turn, one of them at a depth that the limit shuts out by now
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await store.working("a", new=new_job(limits=Limits(max_depth=2)))
+    await work.commit(done(await work.item("a"), found("b", 1), found("c", 2), found("d", 1), found("e", 1)))
+    reasons = {"b": "robots", "c": "robots", "d": "elsewhere"}
+    for name, reason in reasons.items():
+        await work.commit(handled(await work.item(name), Skipped(reason)))
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"))
+    job = await work.job()
+
+    # when that reason no longer holds
+    limits = replace(job.limits, max_depth=1)
+    await store.jobs.change(
+        job.id, limits=limits, pace=job.pace, checkpoints=job.checkpoints, readmit={"robots"}
+    )
+
+    # then what it alone had shut out is pending, as if never tried
+    data = await store.jobs.checkpoint_data(job.id)
+    assert sorted(data.pages_queued) == sorted([found("b").url, found("e").url])
+    assert await store.jobs.unfinished() == {}
+    await work.honest()
+
+
 @pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.TIMEOUT, Status.FAILED])
 async def test_time_that_a_person_grants_counts_from_then_on(store, status):
     work = await stopped(store, status)
@@ -237,12 +262,12 @@ async def after_slices(store, monkeypatch, count, begin):
     step, empty = slices.step, slices.empty
 
     def counted(real):
-        def slice_(db, job_id):
+        def slice_(db, job_id, *after):
             nonlocal taken
             if taken == count:
                 raise KeyboardInterrupt
             taken += 1
-            return real(db, job_id)
+            return real(db, job_id, *after)
 
         return slice_
 

@@ -196,7 +196,6 @@ class FakeSite:
     takes_s: float = 0.0
     phases: Sequence[str] = ("crawl",)
     kind: str = "test"
-    cursor: Mapping[str, Any] | None = None
     started: list[tuple[str, float]] = field(default_factory=list)
     """Each address with the monotonic time at which its handling began."""
     met: list[str] = field(default_factory=list)
@@ -241,6 +240,10 @@ class FakeSite:
         """The start addresses of the spec."""
         del limits
         return [found(path) for path in spec.get("start", ("a",))]
+
+    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
+        """What the new spec says beyond the old one."""
+        return frozenset(new.get("readmits", ())) - frozenset(old.get("readmits", ()))
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

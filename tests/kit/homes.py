@@ -26,6 +26,9 @@ LEDGER = "holdfast.db"
 class NobodyStops:
     """A run that goes on to its end."""
 
+    def claimed(self) -> None:
+        """Nothing was asked."""
+
     def listen(self, worker: Worker) -> None:
         """Nothing to pass on."""
 

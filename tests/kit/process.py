@@ -127,6 +127,11 @@ class Running:
             pytest.fail(f"still at work after {patience_s:g} s; stderr was:\n{err}")
         return Ended(self._process.returncode, out, err)
 
+    def stop_reading(self) -> None:
+        """What it says on stderr goes nowhere from here on: the pipe is broken."""
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
     @property
     def alive(self) -> bool:
         """Not ended (it may be stopped)."""
@@ -155,6 +160,8 @@ class Holdfast:
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     kills: int = 0
+    stderr: int = subprocess.PIPE
+    """Where it says what it says."""
     _started: list[Running] = field(default_factory=list)
 
     def start(self, *words: str | Path, fault: Fault | None = None, **environment: str) -> Running:
@@ -166,7 +173,7 @@ class Holdfast:
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.stderr,
             text=True,
         )
         running = Running(process)

@@ -24,7 +24,7 @@ from holdfast.domain.commit import Appended, Ending, Location, Stored
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.item import Done, Failed, Handled, Item, Redirected, Rejudged, RetryAt, Skipped
 from holdfast.domain.job import Limits
-from holdfast.domain.lease import Heartbeat  # noqa: TC001 - mypy reads it, and so does a reader
+from holdfast.domain.lease import Heartbeat, Standing
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
 from holdfast.stores.sqlite import slices
@@ -167,7 +167,7 @@ class Ledger(RuleBasedStateMachine):
         self.claim()
         self.take()
         until = None if waits is None else self.now + waits
-        self.run(self.store.ledger.renew(work.lease, waiting_until=until))
+        self.run(self.store.ledger.renew(work.lease, Standing(work.lease.seq, waiting_until=until)))
         assert self.run(self.store.ledger.wish(work.lease)) == self.model.desired
         items = self.run(work.take())
         if items and data.draw(st.booleans()):
@@ -322,7 +322,7 @@ class Ledger(RuleBasedStateMachine):
         with pytest.raises(LeaseLost):
             self.run(self.store.ledger.commit(zombie.lease, zombie.batch(ending=ending)))
         with pytest.raises(LeaseLost):
-            self.run(self.store.ledger.renew(zombie.lease, waiting_until=None))
+            self.run(self.store.ledger.renew(zombie.lease, Standing(zombie.lease.seq)))
         with pytest.raises(LeaseLost):
             self.run(self.store.ledger.mark(zombie.lease, 1))
         with pytest.raises(LeaseLost):

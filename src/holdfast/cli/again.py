@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.bootstrap import Home
     from holdfast.cli.foreground import Ask
     from holdfast.cli.screen import Screen
+    from holdfast.engine.signals import SignalStop
 
 
 def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
@@ -50,8 +51,10 @@ def resume(job: str | None, time_limit: float | None, output: Path | None, json:
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
+        from holdfast.cli.foreground import listening
         from holdfast.engine.start import finish_change, take_up
 
+        stop = await listening(shown)
         found = await home.tools.jobs.find(job)
         await finish_change(home.tools, found)
         found = await _freed(home, found)
@@ -61,7 +64,7 @@ def resume(job: str | None, time_limit: float | None, output: Path | None, json:
             await home.tools.jobs.grant(found.id, time_limit)
         await take_up(home.tools, found)
         shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
-        return await _run(home, found.id, shown, ask)
+        return await _run(home, found.id, shown, stop, ask)
 
     return in_home(work, runs=True)
 
@@ -76,14 +79,16 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
+        from holdfast.cli.foreground import listening
         from holdfast.engine.start import restart as begin_anew
 
+        stop = await listening(shown)
         found = await _freed(home, await home.tools.jobs.find(job))
         fresh = await begin_anew(home.tools, found)
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
         )
-        return 0 if no_run else await _run(home, fresh.id, shown, ask)
+        return 0 if no_run else await _run(home, fresh.id, shown, stop, ask)
 
     return in_home(work, runs=True)
 
@@ -106,7 +111,7 @@ async def _freed(home: "Home", found: Job) -> Job:
     return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
 
 
-async def _run(home: "Home", job_id: int, shown: "Screen", ask: "Ask") -> int:
+async def _run(home: "Home", job_id: int, shown: "Screen", stop: "SignalStop", ask: "Ask") -> int:
     from holdfast.cli.foreground import run_here
 
-    return await run_here(home, await home.tools.ledger.job(job_id), shown, ask)
+    return await run_here(home, await home.tools.ledger.job(job_id), shown, stop, ask)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from holdfast.cli.stderr import write_line
 from holdfast.domain.errors import HoldfastError, WrongState
 from holdfast.domain.states import Action
 
@@ -31,13 +32,13 @@ _BY_COMMAND = {
 
 def say(sentence: str) -> None:
     """One line on stderr, marked as ours."""
-    click.echo(f"holdfast: {sentence}", err=True)
+    write_line(f"holdfast: {sentence}")
 
 
 def usage(error: click.ClickException) -> int:
     """What click has to say about the command line, in our style."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        write_line(error.format_message())
         return EXIT_USAGE
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "holdfast"

@@ -218,11 +218,12 @@ def on_loopback(url: str) -> bool:
 
 
 async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int:
-    from holdfast.cli.foreground import finish, run_here
+    from holdfast.cli.foreground import finish, listening, run_here
     from holdfast.cli.screen import screen
     from holdfast.engine.start import Step
 
     shown = screen(quiet=options["quiet"])
+    stop = await listening(shown)
     while True:
         started = await _start(home, new, options, shown)
         if started.step is Step.NOTHING:
@@ -231,7 +232,7 @@ async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int
         shown.say(_begins(started))
         _keeps(started.job, new, shown)
         try:
-            return await run_here(home, started.job, shown, ask)
+            return await run_here(home, started.job, shown, stop, ask)
         except JobHeld:
             # Two processes, one command: the other one claimed it first.
             if not options["wait"]:

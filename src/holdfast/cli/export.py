@@ -1,6 +1,5 @@
 """`holdfast export`, and the same for `-o`."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 from holdfast.cli.opened import in_home
 from holdfast.cli.params import FILE, common, job_argument
 from holdfast.cli.screen import Screen, screen
+from holdfast.cli.stderr import STDERR, console
 from holdfast.cli.words import plural, size
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
@@ -65,7 +65,7 @@ async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
     from holdfast.output.formats import WARC
 
     await refuse_half_restarted(home.tools, job)
-    source = Source(home.tools.ledger, home.tools.segments, home.segment_path)
+    source = Source(home.tools.jobs, home.tools.ledger, home.tools.segments, home.segment_path)
     raw = output.name.lower().endswith(WARC)
     total = await warc_bytes(source, job) if raw else job.counters.done
     with _progress(total, shown, in_bytes=raw) as advance:
@@ -99,10 +99,9 @@ def _progress(total: int, shown: Screen, *, in_bytes: bool) -> Iterator[Callable
     """A bar on a terminal; nothing elsewhere: the sentence at the end says all."""
     from holdfast.cli.screen import Silence
 
-    if isinstance(shown, Silence) or not sys.stderr.isatty():
+    if isinstance(shown, Silence) or not STDERR.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -114,6 +113,6 @@ def _progress(total: int, shown: Screen, *, in_bytes: bool) -> Iterator[Callable
 
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = (TextColumn("exporting"), BarColumn(), amount, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+    with Progress(*columns, console=console(), transient=True, refresh_per_second=4) as bar:
         task = bar.add_task("", total=total)
         yield lambda count: bar.update(task, completed=count)

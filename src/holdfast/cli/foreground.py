@@ -44,11 +44,22 @@ class Ask:
     output: Path | None = None
 
 
-async def run_here(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
+async def listening(screen: Screen) -> SignalStop:
+    """Ctrl-C and the like are heard from here on. One that came before ends the command here, with nothing begun."""
+    stop = SignalStop(
+        on_first=lambda: screen.say("stopping once what is in flight is done; Ctrl-C again stops at once."),
+        at_once=lambda: _leave(screen),
+    )
+    await asyncio.sleep(0)
+    return stop
+
+
+async def run_here(home: "Home", job: Job, screen: Screen, stop: SignalStop, ask: Ask) -> int:
     """Work on a pending job until it ends; say how, and give the exit code."""
     HANDLER.context["job_id"] = job.short_id
     try:
-        job = await _run(home, job, screen)
+        async with displayed(home, job, screen):
+            job = await run(home.tools, job, home.worker_id(), stop)
     except LeaseLost:
         job = await home.tools.ledger.job(job.id)
         if job.status is not Status.CANCELLED:
@@ -99,18 +110,6 @@ def _wants_output(job: Job) -> bool:
 def _answer(job: Job, ask: Ask) -> None:
     if ask.json:
         click.echo(json_line(as_json(job)))
-
-
-async def _run(home: "Home", job: Job, screen: Screen) -> Job:
-    stop = SignalStop(
-        on_first=lambda: screen.say("stopping once what is in flight is done; Ctrl-C again stops at once."),
-        at_once=lambda: _leave(screen),
-    )
-    try:
-        async with displayed(home, job, screen):
-            return await run(home.tools, job, home.worker_id(), stop)
-    finally:
-        stop.close()
 
 
 @asynccontextmanager

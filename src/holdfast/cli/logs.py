@@ -1,9 +1,9 @@
 """Log records on stderr, in the style of everything else that we say there."""
 
 import logging
-import sys
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final
 
+from holdfast.cli.stderr import write_line
 from holdfast.cli.words import clean
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ class ToStderr(logging.Handler):
             if self.through is not None:
                 self.through(line)
             else:
-                stream: TextIO = sys.stderr
-                stream.write(f"{line}\n")
-                stream.flush()
+                write_line(line)
         except Exception:  # noqa: BLE001 - logging must never end a crawl
             self.handleError(record)
 

@@ -31,7 +31,11 @@ def in_home(work: "Callable[[Home], Awaitable[T]]", *, create: bool = False, run
             asked["home_path"] = home.path
             return await work(home)
 
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        # A signal that came before there was a claim to end (see engine.signals).
+        raise KeyboardInterrupt from None
 
 
 def settings_for(asked: dict[str, Any]) -> settings.Settings:

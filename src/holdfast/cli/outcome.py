@@ -95,6 +95,12 @@ def ended(job: Job, more: list[str], tallies: list[Tally]) -> list[str]:  # noqa
             return [f"another process works on job {job.short_id} now: {counted(job)}."]
 
 
+def died(job: Job, more: list[str]) -> list[str]:
+    """What a person is told of a job whose worker is gone without a word."""
+    resume = f"Resume with: {command('resume', job.short_id, *more)}"
+    return [f"the process that worked on job {job.short_id} has died: {counted(job)}.", resume]
+
+
 def _why(job: Job, tallies: list[Tally]) -> str:
     if job.reason != NO_START_PAGE:
         return job.reason or "for no recorded reason"

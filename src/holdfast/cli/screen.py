@@ -3,9 +3,11 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from holdfast.cli.logs import HANDLER
+from holdfast.cli.stderr import STDERR, console, write_line
 from holdfast.cli.view import View
 from holdfast.cli.words import number, size
 
@@ -37,12 +39,10 @@ def screen(*, quiet: bool) -> Screen:
     """The screen for this command."""
     if quiet:
         return Silence()
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        console = Console(stderr=True, highlight=False)
-        if not console.is_dumb_terminal:
-            return LiveScreen(console)
+    if STDERR.isatty():
+        terminal = console()
+        if not terminal.is_dumb_terminal:
+            return LiveScreen(terminal)
     return PlainScreen()
 
 
@@ -135,7 +135,8 @@ class LiveScreen:
     def abandon(self) -> None:
         """Give the cursor back without asking anybody for a lock."""
         if self._live is not None:
-            os.write(sys.stderr.fileno(), _SHOW_CURSOR + b"\r\n")
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), _SHOW_CURSOR + b"\r\n")
 
     def _line(self, line: str) -> None:
         if self._live is None:
@@ -154,9 +155,3 @@ def _live(console: "Console") -> "Live":
         redirect_stdout=False,
         redirect_stderr=False,
     )
-
-
-def write_line(line: str) -> None:
-    """To stderr as it is at this moment."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()

@@ -63,16 +63,14 @@ def rm(job: str | None, yes: bool) -> int:
     """Remove a job with its pages and segments. A job that is being worked on is left alone."""
 
     async def work(home: "Home") -> int:
-        from holdfast.engine.start import free
+        from holdfast.engine.start import finish_changes, free, remove
 
-        for interrupted in await home.tools.jobs.unfinished():
-            await home.tools.jobs.finish_change(interrupted)
+        await finish_changes(home.tools)
         found = await home.tools.jobs.find(job)
         await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
         if not yes:
             _confirm(found)
-        await home.tools.jobs.remove(found.id)
-        home.tools.segments.remove(found)
+        await remove(home.tools, found)
         say(f"removed job {found.short_id}: {counted(found)}.")
         return 0
 

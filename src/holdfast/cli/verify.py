@@ -1,6 +1,5 @@
 """`holdfast verify`."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from holdfast.cli.complaints import EXIT_FAILED
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import json_line
 from holdfast.cli.params import common, job_argument
+from holdfast.cli.stderr import STDERR, console
 from holdfast.cli.words import clean, plural, size
 from holdfast.domain.job import Job
 
@@ -72,13 +72,12 @@ def lines(job: Job, verification: "Verification") -> Iterator[str]:
 
 @contextmanager
 def _progress() -> "Iterator[Callable[[int, int], None] | None]":
-    if not sys.stderr.isatty():
+    if not STDERR.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("verifying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as bar:
+    with Progress(*columns, console=console(), transient=True, refresh_per_second=4) as bar:
         task = bar.add_task("", total=None)
         yield lambda read, total: bar.update(task, completed=read, total=total)

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.complaints import say
 from holdfast.cli.opened import home_words, in_home
-from holdfast.cli.outcome import ended
+from holdfast.cli.outcome import died, ended
 from holdfast.cli.params import common, job_argument
 from holdfast.domain.job import Job
 from holdfast.domain.states import STOPPED, Status
@@ -29,7 +29,12 @@ def watch(job: str | None) -> int:
         stopped = in_home(work)
     except KeyboardInterrupt:
         return 0
-    for sentence in ended(stopped, home_words(), []):
+    tell = (
+        died(stopped, home_words())
+        if stopped.status is Status.IN_PROGRESS
+        else ended(stopped, home_words(), [])
+    )
+    for sentence in tell:
         say(sentence)
     return 0
 

@@ -94,6 +94,12 @@ class Committed:
     desired: str | None = None
 
 
+def cursor_of(handled: tuple[Handled, ...]) -> Mapping[str, Any] | None:
+    """The pipeline's notes after a batch; None where it leaves them as they were."""
+    noted = (getattr(entry.outcome, "cursor", None) for entry in reversed(handled))
+    return next((cursor for cursor in noted if cursor is not None), None)
+
+
 def exchanges(handled: tuple[Handled, ...]) -> list[Record]:
     """The records of a batch that carry an exchange, in the order in which they are stored."""
     return [

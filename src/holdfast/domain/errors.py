@@ -77,7 +77,7 @@ class DamagedJob(HoldfastError):
     def __init__(self, public_id: str, column: str) -> None:
         super().__init__(
             f"job {public_id[-8:]} can't be read: its `{column}` in the ledger is damaged, or a newer Holdfast's. "
-            "The other jobs are not concerned; for this one restore a backup of the home"
+            "The other jobs are not concerned; crawl this one anew with --fresh, or restore a backup of the home"
         )
 
 

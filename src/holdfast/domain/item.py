@@ -86,6 +86,8 @@ class Redirected:
     records: tuple[Record, ...] = ()
     widens: bool = False
     """More belongs to the job from now on: what was settled before is to have its links judged again."""
+    cursor: Mapping[str, Any] | None = None
+    """The pipeline's notes from this outcome on; None: as before. They are committed with it, or lost with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,18 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What a renewal tells of its claim."""
+
+    seq: int
+    """Of the last commit."""
+    since_commit_s: float = 0.0
+    """Active time since then."""
+    waiting_until: float | None = None
+    """There is nothing to do before this wall-clock time."""
+
+
+@dataclass(frozen=True, slots=True)
 class LeaseTimes:
     """The two clocks of a lease, and how fast wishes are heard. All in seconds, all settings."""
 

@@ -3,10 +3,9 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from holdfast.domain.checkpoint import CheckpointReason
-from holdfast.domain.commit import Appended, Commit, Committed, Ending, exchanges
+from holdfast.domain.commit import Appended, Commit, Committed, Ending, cursor_of, exchanges
 from holdfast.domain.item import Handled
 from holdfast.domain.lease import Lease
 from holdfast.engine.tools import Tools
@@ -20,7 +19,6 @@ class Notes:
 
     reason: CheckpointReason
     host_due: Mapping[int, float]
-    cursor: Mapping[str, Any] | None = None
     cautious_left: int = 0
     phase: str | None = None
     ending: Ending | None = None
@@ -74,7 +72,7 @@ class Batch:
                 appended=appended,
                 host_due=notes.host_due,
                 active_s=now - self._committed_at,
-                cursor=notes.cursor,
+                cursor=cursor_of(handled),
                 phase=notes.phase,
                 cautious_left=notes.cautious_left,
                 ending=notes.ending,

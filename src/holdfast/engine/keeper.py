@@ -7,18 +7,20 @@ once nor goes unnoticed: only the runner's commits are progress.
 import asyncio
 import logging
 import os
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
 from holdfast.domain.errors import HoldfastError, LeaseLost
-from holdfast.domain.lease import Lease
+from holdfast.domain.lease import Lease, Standing
 from holdfast.engine.pulse import Pulse
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
+
+_STUCK = "the lease is lost and the runner is stuck; run the same command again"
+_SAID_S = 1.0
 
 
 class Keeper:
@@ -31,13 +33,13 @@ class Keeper:
         *,
         on_pause: Callable[[], None],
         on_lost: Callable[[LeaseLost], None],
-        waiting_until: Callable[[], float | None],
+        standing: Callable[[], Standing],
     ) -> None:
         self._tools = tools
         self._lease = lease
         self._on_pause = on_pause
         self._on_lost = on_lost
-        self._waiting_until = waiting_until
+        self._standing = standing
         self._stop = threading.Event()
         self._bell = Pulse()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -47,12 +49,15 @@ class Keeper:
         """Begin to renew."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End; returns when the thread is gone."""
+    def end(self) -> None:
+        """The claim is over; what the keeper still hears of it is no news."""
         self._stop.set()
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended by itself
                 self._loop.call_soon_threadsafe(self._bell.ring)
+
+    def join(self) -> None:
+        """Wait until the thread is gone."""
         self._thread.join()
 
     def _main(self) -> None:
@@ -70,7 +75,7 @@ class Keeper:
                 try:
                     if now >= renew_at:
                         renew_at = now + times.renew_s
-                        await ledger.renew(self._lease, waiting_until=self._waiting_until())
+                        await ledger.renew(self._lease, self._standing())
                     if now >= sweep_at:
                         sweep_at = now + min(times.sweep_s, times.stall_s)
                         await watchdog.sweep()
@@ -95,8 +100,8 @@ class Keeper:
             return
         self._on_lost(lost)
         if not self._stop.wait(2 * self._tools.times.drain_s):
-            sys.stderr.write(
-                "holdfast: the lease is lost and the runner is stuck; run the same command again.\n"
-            )
-            sys.stderr.flush()
+            # Whoever is stuck may hold what writing that line needs.
+            said = threading.Thread(target=log.error, args=(_STUCK,), daemon=True)
+            said.start()
+            said.join(_SAID_S)
             os._exit(1)

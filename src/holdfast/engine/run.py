@@ -2,18 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending
-from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFull
+from holdfast.domain.errors import HoldfastError, StorageFull
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch
+from holdfast.engine.heard import Heard
 from holdfast.engine.keeper import Keeper
 from holdfast.engine.repair import repair
 from holdfast.engine.start import held
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 class Stop(Protocol):
     """How a person or the machine asks a run to end; see engine.signals."""
+
+    def claimed(self) -> None:
+        """From now on there is a claim to be ended in order."""
 
     def listen(self, worker: Worker) -> None:
         """From now on, pass requests on to this worker; those that came before, at once."""
@@ -42,6 +46,7 @@ async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
         claim = await tools.ledger.claim(job.id, worker_id, now=tools.clock.wall())
         if claim is None:
             raise held(job, await tools.jobs.holder(job.id))
+        stop.claimed()
         reached(FaultPoint.AFTER_CLAIM, claim)
         await _hold(tools, claim, stop)
         return await tools.ledger.job(job.id)
@@ -71,46 +76,32 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
         log.info(
             "the worker before this one ended without a release; going on from commit %d", claim.job.commit_no
         )
-    working: list[Worker] = []
-    keeper = _keeper(tools, claim, working)
+    heard = Heard(claim.lease)
+    keeper = Keeper(tools, claim.lease, on_pause=heard.pause, on_lost=heard.lose, standing=heard.standing)
     keeper.start()
     try:
-        await repair(tools, claim.job, claim.lease)
-        await _work(tools, replace(claim, job=await tools.ledger.job(claim.job.id)), stop, working)
+        await heard.unless_lost(repair(tools, claim.job, claim.lease))
+        async with _at_work(tools, replace(claim, job=await tools.ledger.job(claim.job.id))) as worker:
+            heard.tell(worker)
+            stop.listen(worker)
+            try:
+                await worker.work()
+            finally:
+                # Before anything else: the claim is over, and that its lease is gone is no news from here on.
+                keeper.end()
     finally:
-        await asyncio.to_thread(keeper.stop)
+        keeper.end()
+        await asyncio.to_thread(keeper.join)
 
 
-def _keeper(tools: Tools, claim: Claim, working: list[Worker]) -> Keeper:
-    """Keeps the claim from the first moment on; what it hears goes to the worker once there is one."""
-    loop = asyncio.get_running_loop()
-
-    def pause() -> None:
-        for worker in working:
-            worker.end(Action.PAUSE, "user")
-
-    def lose(lost: LeaseLost) -> None:
-        for worker in working:
-            worker.lose(lost)
-
-    return Keeper(
-        tools,
-        claim.lease,
-        on_pause=lambda: _soon(loop, pause),
-        on_lost=lambda lost: _soon(loop, lose, lost),
-        waiting_until=lambda: working[0].waiting_until if working else None,
-    )
-
-
-async def _work(tools: Tools, claim: Claim, stop: Stop, working: list[Worker]) -> None:
+@asynccontextmanager
+async def _at_work(tools: Tools, claim: Claim) -> AsyncIterator[Worker]:
+    """A worker with all that it needs, which is let go at the end."""
     outside = await _outside(tools, claim.job)
     handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside))
     batch = Batch(tools, claim.lease, tools.segments.writer(claim.job, claim.lease, claim.job.durability))
-    worker = Worker(tools, claim, handler, batch)
-    working.append(worker)
-    stop.listen(worker)
     try:
-        await worker.work()
+        yield Worker(tools, claim, handler, batch)
     except StorageFull:
         await _pause_for_room(tools, batch)
         raise
@@ -140,9 +131,3 @@ async def _pause_for_room(tools: Tools, batch: Batch) -> None:
             batch.lease,
             Commit(CheckpointReason.DISK, tools.clock.wall(), ending=Ending(Action.PAUSE, "disk")),
         )
-
-
-def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *args: object) -> None:
-    """From the keeper's thread; a loop that is closed already needs no telling."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(call, *args)

@@ -25,16 +25,26 @@ def heard() -> tuple[signal.Signals, ...]:
 
 
 class SignalStop:
-    """SIGINT: a person wants it paused. SIGTERM, SIGHUP: the machine goes. A second SIGINT: at once."""
+    """SIGINT: a person wants it paused. SIGTERM, SIGHUP: the machine goes. A second SIGINT: at once.
+
+    Listens from when it is made, in the task that will run the job. Before that task holds a claim there is nothing to
+    end in order: it is cancelled where it waits, and the job stands as it stood.
+    """
 
     def __init__(self, *, on_first: Callable[[], None], at_once: Callable[[], None]) -> None:
         self._on_first = on_first
         self._at_once = at_once
+        self._command = asyncio.current_task()
+        self._claimed = False
         self._worker: Worker | None = None
         self._asked: tuple[Action, str] | None = None
         loop = asyncio.get_running_loop()
         for number in heard():
             loop.add_signal_handler(number, self._hear, number)
+
+    def claimed(self) -> None:
+        """A claim is held: from now on it comes to an end in order."""
+        self._claimed = True
 
     def listen(self, worker: Worker) -> None:
         """Requests go to this worker from now on."""
@@ -42,17 +52,15 @@ class SignalStop:
         if self._asked is not None:
             worker.end(*self._asked)
 
-    def close(self) -> None:
-        """From here on Ctrl-C means what it means everywhere."""
-        for number in heard():
-            asyncio.get_running_loop().remove_signal_handler(number)
-
     def _hear(self, number: signal.Signals) -> None:
         if self._asked is not None:
             if number is signal.SIGINT:
                 self._at_once()
             return
         self._asked = _SAID[number]
-        self._on_first()
         if self._worker is not None:
             self._worker.end(*self._asked)
+        if self._claimed:
+            self._on_first()
+        elif self._command is not None:
+            self._command.cancel()

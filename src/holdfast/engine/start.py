@@ -46,15 +46,20 @@ class Started:
     step: Step
 
 
-def decide(job: Job | None, new: NewJob, *, holder_lives: bool) -> Decision:
-    """What the command means, given the job that the same command made before."""
+def decide(job: Job | None, new: NewJob, *, holder_lives: bool, readmits: bool = False) -> Decision:
+    """What the command means, given the job that the same command made before.
+
+    `readmits`: items that were skipped may be handled by the command's spec.
+    """
     if job is None:
         return Decision(Step.SUBMIT)
-    changed = sorted(key for key in new.fixed if job.spec.get(key) != new.spec.get(key))
+    changed = sorted(
+        key for key in new.fixed if _unordered(job.spec.get(key)) != _unordered(new.spec.get(key))
+    )
     if changed:
         names = " and ".join(key.replace("_", " ").replace("urls", "URLs") for key in changed)
         raise SpecChanged(
-            f"job {job.short_id} was started with another {names}. "
+            f"this is not how job {job.short_id} was started: the {names} would change. "
             "Repeat the command as it was, or start a new job with --fresh."
         )
     bounds = (job.limits, job.pace, job.checkpoints, dict(job.spec))
@@ -67,7 +72,8 @@ def decide(job: Job | None, new: NewJob, *, holder_lives: bool) -> Decision:
         case Status.PAUSED | Status.TIMEOUT | Status.FAILED:
             return Decision(Step.RESUME, rebound)
         case Status.COMPLETED:
-            return Decision(Step.EXTEND, rebound=True) if _raised(job, new.limits) else Decision(Step.NOTHING)
+            goes_on = _raised(job, new.limits) or (readmits and _room(job, new.limits))
+            return Decision(Step.EXTEND, rebound=True) if goes_on else Decision(Step.NOTHING)
         case Status.CANCELLED:
             raise UsageError(
                 f"job {job.short_id} was cancelled. Start it from nothing with `holdfast restart {job.short_id}`, "
@@ -85,9 +91,18 @@ def _raised(job: Job, new: Limits) -> bool:
     if job.reason == BYTE_LIMIT and not _higher(old.max_bytes, new.max_bytes):
         # It stands below that limit: the page that would not fit is still the next one.
         return False
-    pages = new.max_pages is None or new.max_pages > job.counters.done
-    size = new.max_bytes is None or new.max_bytes > job.counters.bytes
+    return _room(job, new)
+
+
+def _room(job: Job, limits: Limits) -> bool:
+    """Whether the job may have more pages."""
+    pages = limits.max_pages is None or limits.max_pages > job.counters.done
+    size = limits.max_bytes is None or limits.max_bytes > job.counters.bytes
     return pages and size
+
+
+def _unordered(value: object) -> object:
+    return sorted(value) if isinstance(value, list) else value
 
 
 def _higher(old: int | None, new: int | None) -> bool:
@@ -109,7 +124,8 @@ async def start(
     if job is not None:
         await finish_change(tools, job)
         job = await free(tools, job, new, wait=wait, on_wait=on_wait)
-    decision = decide(job, new, holder_lives=False)
+    readmit = frozenset[str]() if job is None else tools.pipeline.readmitted(job.spec, new.spec)
+    decision = decide(job, new, holder_lives=False, readmits=bool(readmit))
     if job is None:
         submit = tools.jobs.submit_fresh if fresh else tools.jobs.submit
         public_id = uuid7(int(now * 1000), random(10))
@@ -122,7 +138,12 @@ async def start(
         await tools.jobs.extend(job.id, now=now)
     if decision.rebound:
         await tools.jobs.change(
-            job.id, limits=new.limits, pace=new.pace, checkpoints=new.checkpoints, spec=new.spec
+            job.id,
+            limits=new.limits,
+            pace=new.pace,
+            checkpoints=new.checkpoints,
+            spec=new.spec,
+            readmit=readmit,
         )
     if decision.step in {Step.CLAIM, Step.RESUME}:
         await take_up(tools, job)
@@ -148,6 +169,25 @@ async def restart(tools: Tools, job: Job) -> Job:
     await tools.jobs.empty(job.id)
     tools.segments.remove(job)
     return await tools.jobs.restart(job.id, seeds, phase=QUEUED, now=tools.clock.wall())
+
+
+async def remove(tools: Tools, job: Job) -> None:
+    """Forget the job with all that it has.
+
+    Its files go before its rows: those say whose the files are, to whoever finishes a removal that a crash broke off.
+    """
+    await tools.jobs.forget(job.id)
+    tools.segments.remove(job)
+    await tools.jobs.remove(job.id)
+
+
+async def finish_changes(tools: Tools) -> None:
+    """Carry every change of the home that was interrupted to its end, but for restarts."""
+    for job_id, change in (await tools.jobs.unfinished()).items():
+        if change == "remove":
+            await remove(tools, await tools.ledger.job(job_id))
+        else:
+            await tools.jobs.finish_change(job_id)
 
 
 async def finish_change(tools: Tools, job: Job) -> None:

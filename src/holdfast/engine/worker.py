@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.domain.checkpoint import HELD_BYTES, CheckpointReason
-from holdfast.domain.commit import Committed, Ending
+from holdfast.domain.commit import Committed, Ending, cursor_of
 from holdfast.domain.errors import HoldfastError, LeaseLost
 from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
 from holdfast.domain.job import NO_START_PAGE
-from holdfast.domain.lease import Claim, Lease
+from holdfast.domain.lease import Claim, Lease, Standing
 from holdfast.domain.recovery import DEADLY, DEADLY_SILENT
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch, Notes
@@ -58,6 +58,7 @@ class Worker:
         self._frontier = Frontier()
         self._budget = Budget(claim.job.limits, claim.job.counters)
         self._counters = claim.job.counters
+        self._cursor = claim.cursor
         self._cautious_left = claim.cautious_left
         self._in_hand: set[int] = set()
         self._touched: set[int] = set()
@@ -167,7 +168,7 @@ class Worker:
 
     def _notes(self) -> Mapping[str, Any]:
         """The pipeline's notes as they stand, committed or about to be."""
-        return self._handler.cursor or self._claim.cursor
+        return self._cursor
 
     def _keep(self, item: Item, outcome: Outcome) -> None:
         self._frontier.finished(item)
@@ -180,7 +181,8 @@ class Worker:
             if isinstance(outcome, RetryAt):
                 outcome = replace(outcome, due_at=self._steady.from_wall(outcome.due_at))
             self._touched.add(item.host_id)
-            self._batch.add(Handled(item, outcome))
+            self._batch.add(entry := Handled(item, outcome))
+            self._cursor = cursor_of((entry,)) or self._cursor
             # The first begins to wait; a full batch need not.
             waiting = len(self._batch)
             if waiting == 1 or waiting >= self._checkpoint_items or self._batch.held_bytes >= HELD_BYTES:
@@ -255,7 +257,6 @@ class Worker:
         notes = Notes(
             reason=reason,
             host_due=self._frontier.due_times(now=now, wall=wall, since=touched),
-            cursor=self._handler.cursor,
             cautious_left=self._cautious_left,
             phase=phase,
             ending=ending,
@@ -312,9 +313,9 @@ class Worker:
             self.end(Action.FAIL, NO_START_PAGE)
 
     @property
-    def waiting_until(self) -> float | None:
-        """Read by the keeper: the wall-clock time before which there is nothing to do."""
-        return self._feeder.waiting_until
+    def standing(self) -> Standing:
+        """Read by the keeper, for its renewals."""
+        return Standing(self._batch.lease.seq, self._batch.since_last_s, self._feeder.waiting_until)
 
     async def _suspect(self) -> None:
         """The item that earlier claims died on: quarantined after two deaths, else handled first, alone."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from holdfast.domain.errors import StorageFailed
+from holdfast.domain.errors import JobHeld, StorageFailed
 from holdfast.domain.job import Job
 from holdfast.output.formats import WARC, Columns, Row, ending_of, open_rows
 from holdfast.output.target import whole_file
+from holdfast.ports.jobs import Jobs
 from holdfast.ports.ledger import Ledger, RecordRow
 from holdfast.ports.segments import DamagedRecord, Reading, Segments
 
@@ -34,6 +35,7 @@ class Table:
 class Source:
     """Where results are read from."""
 
+    jobs: Jobs
     ledger: Ledger
     segments: Segments
     segment_path: Callable[[Job, str], Path]
@@ -60,6 +62,7 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
         with whole_file(path) as file:
             count = await _segments_into(file, source, job, on_progress)
             size = file.tell()
+            await _refuse_emptied(source, job)
         return Exported(path, count, "segment", size)
     damaged: list[str] = []
     count = 0
@@ -70,7 +73,17 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
                 count += len(page)
                 on_progress(count)
         size = file.tell()
+        await _refuse_emptied(source, job)
     return Exported(path, count, "page", size, tuple(damaged))
+
+
+async def _refuse_emptied(source: Source, job: Job) -> None:
+    """JobHeld if the job was restarted or removed while it was read: the file would hold but a part of it."""
+    now = await source.ledger.job(job.id)
+    if now.run != job.run or (await source.jobs.unfinished()).get(job.id) in {"restart", "remove"}:
+        raise JobHeld(
+            f"job {job.short_id} was restarted or removed while it was exported; the file stands as it was before"
+        )
 
 
 async def warc_bytes(source: Source, job: Job) -> int:

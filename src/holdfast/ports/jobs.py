@@ -1,6 +1,6 @@
 """The seam to the jobs themselves: asked for, found, wished upon, taken back. A person's side of the ledger."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -106,8 +106,12 @@ class Jobs(Protocol):
         pace: Pace,
         checkpoints: CheckpointPolicy,
         spec: Mapping[str, Any] | None = None,
+        readmit: Collection[str] = (),
     ) -> Job:
-        """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices)."""
+        """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices).
+
+        What was skipped for one of the reasons in `readmit` is queued again.
+        """
 
     async def grant(self, job_id: int, time_limit_s: float) -> Job:
         """The job may take so much active time from now on, whatever it has used up."""
@@ -121,8 +125,11 @@ class Jobs(Protocol):
     async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
         """From nothing, as a new run; emptied first where that wasn't done."""
 
+    async def forget(self, job_id: int) -> None:
+        """Begin a removal: nobody can find or claim the job from here on. JobHeld if it is in progress."""
+
     async def remove(self, job_id: int) -> None:
-        """Forget the job (in slices). JobHeld if it is in progress."""
+        """Remove the job's rows (in slices); forgotten first where that wasn't done."""
 
     async def unfinished(self) -> dict[int, str]:
         """Jobs whose change (`remove`, `restart`, `bounds`) was interrupted, each with that change."""

@@ -8,7 +8,7 @@ from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.commit import Commit, Committed, HostQueue, Location
 from holdfast.domain.item import Item
 from holdfast.domain.job import Job
-from holdfast.domain.lease import Claim, Heartbeat, Lease
+from holdfast.domain.lease import Claim, Heartbeat, Lease, Standing
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Status
 from holdfast.ports.segments import Original
@@ -65,10 +65,10 @@ class Ledger(Protocol):
     async def claim(self, job_id: int, worker_id: str, *, now: float) -> Claim | None:
         """Take a pending chunk of the job: epoch + 1. None if there is none to take."""
 
-    async def renew(self, lease: Lease, *, waiting_until: float | None) -> None:
-        """Show that the process lives, and whether it waits for a stored due time.
+    async def renew(self, lease: Lease, standing: Standing) -> None:
+        """Show that the process lives, and how its claim stands. LeaseLost if the chunk is somebody else's.
 
-        LeaseLost if the chunk is somebody else's.
+        The time since the last commit counts as active if the claim is taken away before it commits again.
         """
 
     async def wish(self, lease: Lease) -> str | None:

@@ -42,10 +42,6 @@ class Handler(Protocol):
     async def handle(self, item: Item) -> Outcome:
         """Handle one item. Never raises for what the world does; only for what we did wrong."""
 
-    @property
-    def cursor(self) -> Mapping[str, Any] | None:
-        """The pipeline's notes to save with the next commit, or None if they did not change."""
-
     async def close(self) -> None:
         """Let go of connections."""
 
@@ -59,6 +55,9 @@ class Pipeline(Protocol):
 
     def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:
         """The first items of a job."""
+
+    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
+        """For which reasons items were skipped when it was their turn that would not skip them under the new spec."""
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

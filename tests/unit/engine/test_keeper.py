@@ -10,7 +10,7 @@ from tests.kit.clock import ManualClock
 from tests.kit.fakes import FakeHeartbeats, FakeWorkers
 
 from holdfast.domain.errors import StorageFailed
-from holdfast.domain.lease import LeaseTimes
+from holdfast.domain.lease import LeaseTimes, Standing
 from holdfast.engine.keeper import Keeper
 
 HASTY = replace(LeaseTimes(), renew_s=0.0, sweep_s=0.0, poll_s=0.001)
@@ -24,8 +24,8 @@ class RenewedLedger(FakeHeartbeats):
         self.left = times
         self.enough = threading.Event()
 
-    async def renew(self, _lease, *, waiting_until):
-        assert waiting_until is None
+    async def renew(self, _lease, standing):
+        assert standing == Standing(7, 1.5)
         self.left -= 1
         if self.left == 0:
             self.enough.set()
@@ -50,7 +50,7 @@ def test_the_lease_is_renewed_though_every_sweep_fails(error):
         claim_of(job()).lease,
         on_pause=lambda: None,
         on_lost=lambda _: None,
-        waiting_until=lambda: None,
+        standing=lambda: Standing(7, 1.5),
     )
 
     # when it is at work
@@ -58,4 +58,5 @@ def test_the_lease_is_renewed_though_every_sweep_fails(error):
 
     # then it goes on
     assert ledger.enough.wait(30.0)
-    keeper.stop()
+    keeper.end()
+    keeper.join()

@@ -22,6 +22,9 @@ from holdfast.web.warc import WarcSegments
 class NobodyStops:
     """Neither a person nor the machine asks for an end."""
 
+    def claimed(self):
+        pass
+
     def listen(self, worker):
         pass
 

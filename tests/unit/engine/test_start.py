@@ -56,6 +56,27 @@ def test_what_a_living_process_works_on_is_held_and_a_dead_ones_taken_back(lives
     assert decide(stored(Status.IN_PROGRESS), asked(), holder_lives=lives).step is step
 
 
+def test_the_order_of_start_urls_and_patterns_makes_no_other_job():
+    fixed = frozenset({"start_urls", "include"})
+    one, other = ({"start_urls": urls, "include": urls} for urls in (["a", "b"], ["b", "a"]))
+    step = decide(stored(Status.PAUSED, spec=one), asked(spec=other, fixed=fixed), holder_lives=False).step
+    assert step is Step.RESUME
+
+
+@pytest.mark.parametrize(
+    ("status", "pages", "step"),
+    [
+        (Status.COMPLETED, None, Step.EXTEND),
+        (Status.COMPLETED, 3, Step.NOTHING),
+        (Status.PAUSED, None, Step.RESUME),
+    ],
+)
+def test_what_is_readmitted_lets_a_completed_job_go_on_within_its_limits(status, pages, step):
+    there = stored(status, limits=Limits(max_pages=pages), counters=Counters(done=3))
+    again = asked(limits=Limits(max_pages=pages))
+    assert decide(there, again, holder_lives=False, readmits=True).step is step
+
+
 def test_a_cancelled_job_says_how_to_start_it_again():
     with pytest.raises(UsageError) as error:
         decide(stored(Status.CANCELLED), asked(), holder_lives=False)

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import random
+import threading
 
 import pytest
 from tests.kit.builders import found, new_job, page
@@ -688,16 +689,36 @@ async def test_what_is_found_nearer_has_its_links_judged_again_without_a_fetch(l
 
 async def test_links_are_judged_again_by_the_notes_as_they_are_when_the_body_is_there(leap, tmp_path):
     """A scope that grows while a body is read must not be missed: the outcome takes the mark off."""
+    grown = threading.Event()
+    reads = iter((lambda: None, lambda: grown.wait(30.0)))
+
+    def grow(item):
+        grown.set()
+        return Redirected((), "moved", (page(item.url, b""),), cursor={"scope": "wider"})
+
     async with rigged(tmp_path, leap) as rig:
-        rig.segments.before_read = lambda: setattr(rig.site, "cursor", {"scope": "wider"})
-        rig.site.links["a"] = [found("x", 2)]
-        rig.site.behaviours["late"] = [
-            lambda _: RetryAt(leap.wall() + 100.0, "timeout"),
-            lambda item: Done((page(item.url),), (found("x", 1),)),
-        ]
-        await rig.submit("a", "late")
+        # given two pages that are judged again; the body of the one is there at once and leads to an address that grows
+        # the scope, that of the other comes only then
+        rig.segments.before_read = lambda: next(reads)()  # noqa: PLW0108 - another one each time
+        rig.site.links = {
+            "a": [found("x", 2), found("y", 2)],
+            "x": [found("moved", 9)],
+            "y": [found("moved", 9)],
+        }
+        rig.site.behaviours = {
+            "x": lambda item: Done((page(item.url),)),
+            "y": lambda item: Done((page(item.url),)),
+            "moved": grow,
+            "late": [
+                lambda _: RetryAt(leap.wall() + 100.0, "timeout"),
+                lambda item: Done((page(item.url),), (found("x", 1), found("y", 1))),
+            ],
+        }
+        await rig.submit("a", "late", new=new_job(checkpoints=CheckpointPolicy(items=1)))
         await rig.work()
-        assert [notes for _, notes in rig.site.relinked] == [{"scope": "wider"}]
+
+        # then it is judged by the scope as it is by then
+        assert [notes for _, notes in rig.site.relinked] == [{}, {"scope": "wider"}]
 
 
 async def test_a_body_that_cannot_be_read_back_costs_its_links_only(leap, tmp_path):
@@ -940,14 +961,34 @@ async def test_a_claim_that_ends_early_leaves_its_caution_to_the_next(leap, tmp_
         assert (await rig.claim()).cautious_left == 14
 
 
-async def test_the_cursor_is_kept_with_the_commits(leap, tmp_path):
+def noting(number, size=1):
+    """A page that moved, and what the pipeline notes because of it."""
+    return lambda item: Redirected((), "moved", (page(item.url, b"x" * size),), cursor={"seen": number})
+
+
+async def test_the_last_outcomes_notes_are_kept_with_its_commit(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
-        rig.site.cursor = {"seen": 3}
-        await rig.submit(*names(3))
+        rig.site.behaviours = {"p0001": noting(1), "p0003": noting(3)}
+        await rig.submit(*names(5), new=new_job(pace=Pace(1, 1, 0.0), checkpoints=CheckpointPolicy(items=2)))
         await rig.work()
         job = await rig.job()
         await rig.jobs.extend(job.id, now=leap.wall())
         assert (await rig.claim()).cursor == {"seen": 3}
+
+
+async def test_notes_of_an_outcome_that_is_not_kept_are_not_kept_either(leap, tmp_path):
+    """What they say would be true of rows that are not there."""
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.behaviours = {
+            "p0000": noting(0, size=60),
+            "p0001": lambda item: Done((page(item.url, b"x" * 60),)),
+            "p0002": noting(2, size=1),
+        }
+        await rig.submit(*names(3), new=new_job(limits=Limits(max_bytes=100), pace=Pace(3, 3, 0.0)))
+        await rig.work()
+        job = await rig.job()
+        await rig.jobs.extend(job.id, now=leap.wall())
+        assert (await rig.claim()).cursor == {"seen": 0}
 
 
 async def test_what_is_appended_is_synced_now_and_then_and_at_the_end(leap, tmp_path):

@@ -24,7 +24,6 @@ from tests.unit.site.web_of_dict import (
 from holdfast.domain.item import Done, Failed, Found, Outcome, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
 from holdfast.domain.url import fingerprint
-from holdfast.pipelines.site.handler import SiteHandler
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.fetcher import FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace
@@ -35,8 +34,9 @@ def urls(outcome: Outcome) -> dict[str, str | None]:
     return {found.url: found.skip for found in outcome.found}
 
 
-def notes(handler: SiteHandler) -> Mapping[str, Any] | None:
-    return handler.cursor
+def notes(outcome: Outcome) -> Mapping[str, Any] | None:
+    assert isinstance(outcome, Redirected)
+    return outcome.cursor
 
 
 def test_a_page_is_done_with_its_record_and_every_link_it_names():
@@ -259,18 +259,21 @@ def test_a_start_url_that_redirects_takes_the_scope_along():
                 www: page("/in", "https://elsewhere.org/"),
             }
         )
-        assert notes(handler) is None
-        assert urls(await handler.handle(item())) == {"http://www.example.com/": None}
-        assert urls(await handler.handle(item("http://www.example.com/"))) == {www: None}
-        assert notes(handler) == {"seeds": ["http://www.example.com/", www]}
+        first = await handler.handle(item())
+        assert urls(first) == {"http://www.example.com/": None}
+        assert notes(first) == {"seeds": ["http://www.example.com/"]}
+        second = await handler.handle(item("http://www.example.com/"))
+        assert urls(second) == {www: None}
+        assert notes(second) == {"seeds": ["http://www.example.com/", www]}
         assert urls(await handler.handle(item(www))) == {
             www + "in": None,
             "https://elsewhere.org/": "external",
         }
-        assert notes(handler) == {"seeds": ["http://www.example.com/", www]}
-        later, _ = crawl({www + "x": page("/y")}, cursor=handler.cursor)
+        later, _ = crawl(
+            {START: moved("http://www.example.com/"), www + "x": page("/y")}, cursor=notes(second)
+        )
         assert urls(await later.handle(item(www + "x", depth=1))) == {www + "y": None}
-        assert notes(later) is None
+        assert notes(await later.handle(item())) is None, "noted already"
 
     asyncio.run(both())
 
@@ -280,7 +283,7 @@ def test_other_redirects_leave_the_scope_alone():
     handler, _ = crawl({one.url: moved("https://other.org/")})
     outcome = asyncio.run(handler.handle(one))
     assert urls(outcome) == {"https://other.org/": "external"}
-    assert notes(handler) is None
+    assert notes(outcome) is None
 
 
 def test_a_start_url_that_moves_to_another_site_has_what_was_settled_judged_again():
@@ -296,14 +299,6 @@ def test_a_start_url_that_moves_to_another_site_has_what_was_settled_judged_agai
         return [outcome.widens for outcome in outcomes if isinstance(outcome, Redirected)]
 
     assert asyncio.run(both()) == [True, False, False], "once for each site that is new"
-
-
-def test_a_move_that_is_known_but_may_not_be_committed_says_so_again():
-    """The notes of a claim may be in the ledger, and the outcome that made them not."""
-    target = "https://www.example.com/"
-    outcome = handle({START: moved(target)}, cursor={"seeds": [target]})
-    assert isinstance(outcome, Redirected)
-    assert outcome.widens
 
 
 def test_a_known_link_is_left_out_until_it_is_found_nearer():

@@ -9,6 +9,8 @@ CREATE TABLE chunks (
     worker_id             TEXT,
     beat                  INTEGER NOT NULL DEFAULT 0,
     waiting_until         REAL,
+    -- Active time since the last commit, as the last renewal knew it: counted if this claim never commits again.
+    since_commit_s        REAL    NOT NULL DEFAULT 0 CHECK (since_commit_s >= 0),
     claims_since_progress INTEGER NOT NULL DEFAULT 0 CHECK (claims_since_progress >= 0),
     stalls_since_progress INTEGER NOT NULL DEFAULT 0 CHECK (stalls_since_progress >= 0),
     recovered             INTEGER NOT NULL DEFAULT 0 CHECK (recovered IN (0, 1)),
@@ -125,6 +127,8 @@ CREATE TABLE jobs (
     desired            TEXT    CHECK (desired IN ('pause')),
     -- A change of millions of rows is under way in slices; nobody may claim until it is through.
     changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds')),
+    -- With a change of bounds: reasons for which items were skipped and are queued again.
+    readmit            TEXT    CHECK (json_valid(readmit)),
     phase              TEXT    NOT NULL,
     run                INTEGER NOT NULL DEFAULT 1 CHECK (run >= 1),
     commit_no          INTEGER NOT NULL DEFAULT 0 CHECK (commit_no >= 0),

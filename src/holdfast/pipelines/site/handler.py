@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from holdfast.domain.retry import (
 )
 from holdfast.domain.url import join_location
 from holdfast.pipelines.site.facts import base_of, facts_of, page_facts, read_page
+from holdfast.pipelines.site.judge import ROBOTS
 from holdfast.pipelines.site.links import Link, Links, found
 from holdfast.pipelines.site.seeds import Notes, judge_for
 from holdfast.pipelines.site.spec import SiteSpec
@@ -42,8 +43,8 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 class SiteHandler:
     """A site crawl at work on one claim.
 
-    Two things it asks of the engine: outcomes are committed in the order in which they were returned, each of
-    them, or the claim ends (what was reported once isn't reported again); `cursor` is saved with each commit.
+    What it asks of the engine: outcomes are committed in the order in which they were returned, each of them, or
+    the claim ends (what was reported once isn't reported again).
     """
 
     def __init__(
@@ -66,11 +67,8 @@ class SiteHandler:
         self._robots = Robots(
             fetcher, clock, jitter, user_agent=agent, policy=self._policy, outages=self._outages
         )
-        self._noted = Notes.read(run.cursor)
-        self._seeds = self._noted.seeds
-        self._judge = judge_for(self._spec, self._max_depth, self._noted)
-        self._drawn = judge_for(self._spec, self._max_depth, Notes())
-        """The scope that the ledger's pages were judged by at least, once this claim's outcomes are committed."""
+        self._notes = Notes.read(run.cursor)
+        self._judge = judge_for(self._spec, self._max_depth, self._notes)
         self._links = Links(self._judge, max_external=self._spec.max_external, outside=run.outside)
         self._chains: OrderedDict[str, int] = OrderedDict()
 
@@ -78,12 +76,6 @@ class SiteHandler:
     def phases(self) -> Sequence[str]:
         """A site crawl has one."""
         return ("crawl",)
-
-    @property
-    def cursor(self) -> Mapping[str, Any] | None:
-        """The seeds that redirects added; None if as at the claim."""
-        notes = Notes(self._seeds)
-        return None if notes == self._noted else notes.to_json()
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -139,7 +131,7 @@ class SiteHandler:
                 return Failed(rules.reason)
             due = self._clock.wall() + max(0.0, rules.until - self._clock.monotonic())
             return RetryAt(due, rules.reason, due, tried=False)
-        return None if rules.allows(item.url) else Skipped("robots")
+        return None if rules.allows(item.url) else Skipped(ROBOTS)
 
     async def _fetch(self, url: str) -> Response:
         """The response. Where it redirects to itself to set a cookie, it is asked for again with that."""
@@ -206,25 +198,26 @@ class SiteHandler:
         self._chains[target] = hops
         if len(self._chains) > _MAX_CHAINS:
             self._chains.popitem(last=False)
-        widens = item.url in self._judge.seeds and self._widen(target)
+        known, outside = self._notes, not self._judge.inside(target)
+        if item.url in self._judge.seeds and target not in self._judge.seeds:
+            self._widen(target)
+        noted = self._notes is not known
         finding = found(target, item.depth, item.id, self._judge.judge(target, item.depth))
         self._links.keep(finding)
         record = _record("redirect", response, location=target)
-        return Redirected((finding,), f"http_{response.status}", (record,), widens=widens)
+        return Redirected(
+            (finding,),
+            f"http_{response.status}",
+            (record,),
+            widens=noted and outside,
+            cursor=self._notes.to_json() if noted else None,
+        )
 
-    def _widen(self, target: str) -> bool:
-        """A start URL leads there, so that is what the crawl is about. Whether its site is a new one.
-
-        What the notes say doesn't count: they may have been committed, and this outcome lost.
-        """
-        if target not in self._judge.seeds:
-            self._seeds = (*self._seeds, target)
-            self._judge = judge_for(self._spec, self._max_depth, Notes(self._seeds))
-            self._links.widen(self._judge)
-        if self._drawn.inside(target):
-            return False
-        self._drawn = judge_for(self._spec, self._max_depth, Notes((*self._drawn.seeds, target)))
-        return True
+    def _widen(self, target: str) -> None:
+        """A start URL leads there, so that is what the crawl is about."""
+        self._notes = Notes((*self._notes.seeds, target))
+        self._judge = judge_for(self._spec, self._max_depth, self._notes)
+        self._links.widen(self._judge)
 
     def _unanswered(self, item: Item, response: Response) -> Outcome:
         reason = f"http_{response.status}"

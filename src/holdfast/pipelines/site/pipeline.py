@@ -7,7 +7,7 @@ from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
 from holdfast.pipelines.site.facts import base_of, read_page
-from holdfast.pipelines.site.judge import Judge, SkipReason
+from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
 from holdfast.pipelines.site.links import all_findings, found
 from holdfast.pipelines.site.seeds import Notes, judge_for
 from holdfast.pipelines.site.spec import KIND, SiteSpec
@@ -28,6 +28,11 @@ class SitePipeline:
     def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:  # noqa: ARG002 - the port's signature
         """The start URLs, at depth 0. They are admitted whatever scope, patterns and depth say."""
         return [found(url, 0, None, None) for url in SiteSpec.from_json(spec).start_urls]
+
+    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
+        """What robots.txt shut out, once it is no longer asked."""
+        lifted = SiteSpec.from_json(new).ignore_robots and not SiteSpec.from_json(old).ignore_robots
+        return frozenset({ROBOTS}) if lifted else frozenset()
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

@@ -95,6 +95,11 @@ def count(db: apsw.Connection, chunk_id: int, change: Change, external: int = 0)
     return Counters(*numbers)
 
 
+def count_time(db: apsw.Connection, job_id: int) -> None:
+    """A claim is being taken away: the active time that no commit has counted is not lost."""
+    db.execute(SQL["time_counted"], {"job_id": job_id})
+
+
 def event(db: apsw.Connection, job_id: int, at: float, kind: str, detail: str) -> None:
     """Put an event into the outbox, in the transaction at hand."""
     db.execute(SQL["event"], {"job_id": job_id, "at": at, "kind": kind, "detail": detail})

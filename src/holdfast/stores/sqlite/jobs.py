@@ -1,6 +1,7 @@
 """A person's side of the ledger: jobs submitted, found, wished upon, changed, removed."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -100,6 +101,7 @@ class SqliteJobs:
         pace: Pace,
         checkpoints: CheckpointPolicy,
         spec: Mapping[str, Any] | None = None,
+        readmit: Collection[str] = (),
     ) -> Job:
         """New bounds; see stores.sqlite.slices for what a moved depth limit does."""
 
@@ -108,8 +110,9 @@ class SqliteJobs:
                 job = steering.at_rest(db, job_id)
                 bounded = replace(job, limits=limits, pace=pace, checkpoints=checkpoints)
                 steering.bound(db, bounded if spec is None else replace(bounded, spec=spec))
-                if limits.max_depth != job.limits.max_depth:
-                    db.execute(SQL["changing"], {"job_id": job_id, "changing": "bounds"})
+                if readmit or limits.max_depth != job.limits.max_depth:
+                    readmitted = {"job_id": job_id, "readmit": rows.json_rows(sorted(readmit))}
+                    db.execute(SQL["moving"], readmitted)
 
         await self._database.run(bound)
         await self.finish_change(job_id)
@@ -136,22 +139,28 @@ class SqliteJobs:
 
         await self._database.run(begin)
         while await self._database.run(slices.empty, job_id):
-            pass
+            await _breathe()
 
     async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
         """From nothing, as a new run."""
         await self.empty(job_id)
         return await self._database.run(steering.new_run, job_id, seeds, phase, now)
 
-    async def remove(self, job_id: int) -> None:
-        """Forgotten from the first slice on; the rows go slice by slice."""
+    async def forget(self, job_id: int) -> None:
+        """Marked as being removed, which no other command looks at."""
         await self._database.run(steering.forget, job_id)
+
+    async def remove(self, job_id: int) -> None:
+        """The rows go slice by slice, that of the job last."""
+        await self.forget(job_id)
         await self.finish_change(job_id)
 
     async def finish_change(self, job_id: int) -> None:
         """Carry a removal or a change of bounds that was begun to its end."""
-        while await self._database.run(slices.step, job_id):
-            pass
+        at: int | None = 0
+        while at is not None:
+            at = await self._database.run(slices.step, job_id, at)
+            await _breathe()
 
     async def unfinished(self) -> dict[int, str]:
         """Jobs whose change was interrupted, each with that change."""
@@ -212,6 +221,11 @@ class SqliteJobs:
             return fetch(db, SQL[name], bindings)
 
         return await self._database.run(read)
+
+
+async def _breathe() -> None:
+    """Between two slices: whoever wants to stop us is heard, and may."""
+    await asyncio.sleep(0)
 
 
 def _iso(at: float | None) -> str | None:

@@ -1,6 +1,7 @@
 """The worker's and the watchdog's side of the ledger."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import apsw
@@ -10,13 +11,13 @@ from holdfast.domain.commit import Commit, Committed, HostQueue, Location
 from holdfast.domain.errors import HalfRestarted, LeaseLost, UnknownJob, UsageError
 from holdfast.domain.item import Item
 from holdfast.domain.job import Durability, Job
-from holdfast.domain.lease import Claim, Heartbeat, Lease
+from holdfast.domain.lease import Claim, Heartbeat, Lease, Standing
 from holdfast.domain.recovery import Recovery, Suspicion, judge_recovery
 from holdfast.domain.states import Action, Status, after
 from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span
 from holdfast.ports.segments import Original
 from holdfast.stores.sqlite import check, commit, rows, tear
-from holdfast.stores.sqlite.change import event
+from holdfast.stores.sqlite.change import count_time, event
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
@@ -35,9 +36,9 @@ class SqliteLedger:
         """One transaction: attempts are counted here, and only a commit with progress takes them back."""
         return await self._database.run(_claim, job_id, worker_id, now)
 
-    async def renew(self, lease: Lease, *, waiting_until: float | None) -> None:
+    async def renew(self, lease: Lease, standing: Standing) -> None:
         """Fenced; LeaseLost otherwise."""
-        await self._database.run(_renew, lease, waiting_until)
+        await self._database.run(_renew, lease, standing)
 
     async def wish(self, lease: Lease) -> str | None:
         """A read by primary keys."""
@@ -255,8 +256,8 @@ def _lost() -> LeaseLost:
     return LeaseLost("the lease is lost: another worker took over, or the job was cancelled")
 
 
-def _renew(db: apsw.Connection, lease: Lease, waiting_until: float | None) -> None:
-    bindings = {"chunk_id": lease.chunk_id, "epoch": lease.epoch, "waiting_until": waiting_until}
+def _renew(db: apsw.Connection, lease: Lease, standing: Standing) -> None:
+    bindings = {"chunk_id": lease.chunk_id, "epoch": lease.epoch} | asdict(standing)
     if not fetch(db, SQL["renew"], bindings):
         raise _lost()
 
@@ -305,6 +306,7 @@ def _recover(
         action = Action.FAIL if verdict.failed else (Action.PAUSE if desired else Action.RECOVER)
         status = after(Status.IN_PROGRESS, action)
         reason = verdict.failed or ("user" if desired else why)
+        count_time(db, job_id)
         db.execute(
             SQL["taken_back"],
             {

@@ -17,6 +17,8 @@ from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
 SLICE = 10_000
+DEPTH = "depth"
+"""Why what lies beyond the depth limit is skipped; a change of that limit moves it."""
 _EMPTIED = (
     "slice_records",
     "slice_commits",
@@ -41,22 +43,23 @@ def unfinished(db: apsw.Connection) -> dict[int, str]:
     return dict(fetch(db, SQL["interrupted"]))
 
 
-def step(db: apsw.Connection, job_id: int) -> bool:
-    """One slice of the change under way; False when it is through, when there is none, or when it is a restart.
+def step(db: apsw.Connection, job_id: int, after: int) -> int | None:
+    """One slice of the change under way, from `after` on (0 at first); gives where the next one begins.
 
-    A restart needs its first items again: only who gives them goes on with it.
+    None when it is through, when there is none, or when it is a restart: that needs its first items again, and only
+    who gives them goes on with it.
     """
     match change_of(db, job_id):
         case "remove":
-            if not empty(db, job_id):
-                with immediate(db):
-                    db.execute(SQL["remove_job"], {"job_id": job_id})
-                return False
-            return True
+            if empty(db, job_id):
+                return 0
+            with immediate(db):
+                db.execute(SQL["remove_job"], {"job_id": job_id})
+            return None
         case "bounds":
-            return _rebound(db, job_id)
+            return _rebound(db, job_id, after)
         case _:
-            return False
+            return None
 
 
 def empty(db: apsw.Connection, job_id: int) -> bool:
@@ -76,27 +79,35 @@ def empty(db: apsw.Connection, job_id: int) -> bool:
         db.execute("PRAGMA foreign_keys = ON")
 
 
-def _rebound(db: apsw.Connection, job_id: int) -> bool:
-    """Move one slice across the depth limit as it is now."""
+def _rebound(db: apsw.Connection, job_id: int, after: int) -> int | None:
+    """Move what a slice of the items has on the wrong side of the bounds as they are now.
+
+    Nothing remembers how far it came: after a crash what was moved is only looked at again.
+    """
     with immediate(db):
         ((bounds, number, public_id),) = fetch(db, SQL["bounds"], {"job_id": job_id})
         with rows.reading(public_id, "bounds"):
             max_depth = rows.group(Limits, rows.mapping(bounds), "limits").max_depth
-        bindings = {"job_id": job_id, "max_depth": max_depth, "slice": SLICE}
-        for select, update, target in (
-            ("too_deep", "shut_out", ("skipped", "depth")),
-            ("deep_enough", "let_in", ("pending", "")),
+        until = after + SLICE
+        found = fetch(
+            db, SQL["misplaced"], {"job_id": job_id, "max_depth": max_depth, "after": after, "until": until}
+        )
+        for was, update, target in (
+            ("pending", "shut_out", ("skipped", DEPTH)),
+            ("skipped", "reopen", ("pending", "")),
         ):
-            if select == "too_deep" and max_depth is None:
-                continue
-            found = fetch(db, SQL[select], bindings)
-            if found:
-                ids = json_rows(item_id for item_id, *_ in found)
+            movers = [row for row in found if row[3] == was]
+            if movers:
+                ids = json_rows(item_id for item_id, *_ in movers)
                 db.execute(SQL[update], {"ids": ids, "number": number})
-                moved(db, [tuple(row[1:]) for row in found], target)
-                return True
+                moved(db, [tuple(row[1:]) for row in movers], target)
+        if any(status == "skipped" and reason != DEPTH for *_, status, reason in found):
+            db.execute(SQL["reopened"], {"job_id": job_id})
+        ((last,),) = fetch(db, SQL["last_item"])
+        if until < last:
+            return until
         db.execute(SQL["changing"], {"job_id": job_id, "changing": None})
-        return False
+        return None
 
 
 def sizes(db: apsw.Connection, job_id: int, ids: str) -> int:

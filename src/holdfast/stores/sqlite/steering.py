@@ -11,7 +11,7 @@ from holdfast.domain.job import NO_START_PAGE, Job, NewJob
 from holdfast.domain.lease import Heartbeat, Lease
 from holdfast.domain.states import Action, Status, after
 from holdfast.stores.sqlite import rows, slices
-from holdfast.stores.sqlite.change import Change, count, event, tally
+from holdfast.stores.sqlite.change import Change, count, count_time, event, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.findings import insert
 from holdfast.stores.sqlite.rows import json_rows
@@ -124,6 +124,7 @@ def stop(db: apsw.Connection, job_id: int, action: Action, reason: str, now: flo
 
 def _stopped(db: apsw.Connection, job_id: int, action: Action, reason: str, now: float) -> Job:
     status = after(read_job(db, job_id).status, action)
+    count_time(db, job_id)
     db.execute(SQL["fence_off"], {"job_id": job_id, "status": status})
     db.execute(
         SQL["set_status"],

@@ -4,7 +4,7 @@
 -- name: fence
 -- Takes the chunk from seq to seq + 1, for the claim that holds it and for nobody else. Primary key.
 UPDATE chunks
-   SET seq = seq + 1
+   SET seq = seq + 1, since_commit_s = 0
  WHERE id = :chunk_id AND epoch = :epoch AND seq = :seq AND status = 'in_progress'
 RETURNING seq, deepest;
 
@@ -179,6 +179,13 @@ UPDATE jobs
 -- name: event
 -- The outbox. Index events_job.
 INSERT INTO events (job_id, at, kind, detail) VALUES (:job_id, :at, :kind, :detail);
+
+-- name: time_counted
+-- A claim is taken away: the time that no commit has counted counts from its last renewal. Index chunks_job.
+UPDATE jobs
+   SET active_s = active_s + (SELECT coalesce(sum(c.since_commit_s), 0.0) FROM chunks AS c
+                               WHERE c.job_id = jobs.id AND c.run = jobs.run)
+ WHERE id = :job_id;
 
 -- name: happened
 -- Whether a COMMIT that broke off took place after all. Primary key.

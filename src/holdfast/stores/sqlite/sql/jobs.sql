@@ -48,7 +48,7 @@ UPDATE jobs SET desired = 'pause' WHERE id = :job_id AND status = 'in_progress';
 -- name: fence_off
 -- Whoever holds a chunk of the job is refused from here on.
 UPDATE chunks
-   SET status = :status, worker_id = NULL, epoch = epoch + 1, waiting_until = NULL
+   SET status = :status, worker_id = NULL, epoch = epoch + 1, waiting_until = NULL, since_commit_s = 0
  WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id) AND status <> 'completed';
 
 -- name: set_status
@@ -90,6 +90,7 @@ DELETE FROM records WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE
    AND item_id IN (SELECT value FROM json_each(:ids));
 
 -- name: reopen
+-- Pending, as if it had never been tried. Primary key.
 UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, attempts = 0, due_at = NULL
  WHERE id IN (SELECT value FROM json_each(:ids));
 
@@ -101,30 +102,31 @@ UPDATE chunks SET reopened = 1 WHERE job_id = :job_id AND run = (SELECT run FROM
 UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
 
 -- name: changing
-UPDATE jobs SET changing = :changing WHERE id = :job_id;
+UPDATE jobs SET changing = :changing, readmit = NULL WHERE id = :job_id;
+
+-- name: moving
+-- New bounds move items. Reasons that are readmitted stay so if a crash comes between two such changes.
+UPDATE jobs
+   SET changing = 'bounds',
+       readmit = (SELECT json_group_array(value)
+                    FROM (SELECT value FROM json_each(:readmit) UNION SELECT value FROM json_each(jobs.readmit)))
+ WHERE id = :job_id;
 
 -- name: which_change
 SELECT changing FROM jobs WHERE id = :job_id;
 
--- name: too_deep
--- A slice of what a lesser depth limit shuts out.
-SELECT id, chunk_id, host_id, 'pending', '' FROM items
- WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
-   AND status = 'pending' AND depth > :max_depth LIMIT :slice;
-
--- name: deep_enough
--- A slice of what a greater depth limit lets back in.
-SELECT id, chunk_id, host_id, 'skipped', 'depth' FROM items
- WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
-   AND status = 'skipped' AND reason = 'depth' AND (:max_depth IS NULL OR depth <= :max_depth) LIMIT :slice;
+-- name: misplaced
+-- Of a slice of the items, those that the bounds shut out now, and those that they let back in. Primary key.
+SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason)
+  FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+ WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id
+   AND ((i.status = 'pending' AND i.depth > :max_depth)
+        OR (i.status = 'skipped' AND (:max_depth IS NULL OR i.depth <= :max_depth)
+            AND (i.reason = 'depth' OR i.reason IN (SELECT value FROM json_each(j.readmit)))));
 
 -- name: shut_out
 -- As if it had been found too deep: never tried, so that a nearer finding lets it in.
 UPDATE items SET status = 'skipped', reason = 'depth', attempts = 0, due_at = NULL, settled_commit = :number
- WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: let_in
-UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL
  WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: new_run

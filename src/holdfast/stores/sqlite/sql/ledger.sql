@@ -24,8 +24,10 @@ UPDATE jobs
  WHERE id = :job_id;
 
 -- name: renew
--- Fenced like everything else. Primary key.
-UPDATE chunks SET beat = beat + 1, waiting_until = :waiting_until
+-- Fenced like everything else. A time that a commit has counted meanwhile is not noted. Primary key.
+UPDATE chunks
+   SET beat = beat + 1, waiting_until = :waiting_until,
+       since_commit_s = iif(seq = :seq, :since_commit_s, since_commit_s)
  WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress'
 RETURNING beat;
 
@@ -176,7 +178,7 @@ SELECT c.job_id, c.claims_since_progress, c.stalls_since_progress,
 -- name: taken_back
 -- The claim is over: whoever held it is fenced off. Primary key.
 UPDATE chunks
-   SET status = :status, worker_id = NULL, epoch = epoch + 1, recovered = 1, waiting_until = NULL,
+   SET status = :status, worker_id = NULL, epoch = epoch + 1, recovered = 1, waiting_until = NULL, since_commit_s = 0,
        claims_since_progress = :claims, stalls_since_progress = :stalls,
        cautious_left = :cautious_left, marked_deaths = :marked_deaths, marked_silent = :marked_silent
  WHERE id = :chunk_id;
