@@ -66,7 +66,10 @@ class Home:
 @asynccontextmanager
 async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator[Home]:
     """The home that the settings name; `create` False is for commands that make no sense without one."""
-    path = settings.home.expanduser()
+    try:
+        path = settings.home.expanduser()
+    except RuntimeError as error:
+        raise HomeError(f"can't tell where {settings.home} is: {error}. Name a home with --home.") from None
     _look_at(path, create=create)
     clock = SystemClock()
     database = Database(path)

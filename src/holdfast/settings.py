@@ -14,6 +14,9 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.lease import LeaseTimes
 
 T = TypeVar("T")
+_LEAST_S, _MOST_S = 0.001, 1e8
+"""Less than a millisecond means nothing to the network library; three years mean nothing to anybody."""
+_MOST = 10**9
 MB = 1_000_000
 MAX_BODY_BYTES = 100 * MB
 """With its headers, such a body is still read back as one record, whatever the setting is by then."""
@@ -112,21 +115,21 @@ def _look_at(times: LeaseTimes) -> None:
 
 def _seconds(text: str) -> float:
     value = float(text)
-    if not 0 < value < float("inf"):
+    if not _LEAST_S <= value <= _MOST_S:
         raise ValueError(text)
     return value
 
 
 def _count(text: str) -> int:
     value = int(text)
-    if value < 0:
+    if not 0 <= value <= _MOST:
         raise ValueError(text)
     return value
 
 
 def _megabytes(text: str) -> int:
     value = float(text)
-    if not 0 <= value < float("inf"):
+    if not 0 <= value <= _MOST:
         raise ValueError(text)
     return int(value * MB)
 
@@ -139,9 +142,9 @@ def _body_megabytes(text: str) -> int:
 
 
 _TAKES: Mapping[Callable[[str], object], str] = {
-    _seconds: "seconds above 0, such as 0.5",
-    _count: "a whole number from 0 on",
-    _megabytes: "megabytes from 0 on, such as 256",
+    _seconds: f"seconds from {_LEAST_S:g} to {_MOST_S:,.0f}, such as 0.5",
+    _count: f"a whole number from 0 to {_MOST:,}",
+    _megabytes: f"megabytes from 0 to {_MOST:,}, such as 256",
     _body_megabytes: f"megabytes above 0 and up to {MAX_BODY_BYTES // MB}, such as 32",
     Path: "a path",
 }

@@ -1,5 +1,7 @@
 """Whatever goes wrong is one clear sentence on stderr, with what to do next, and the right exit code."""
 
+import os
+import shlex
 import subprocess
 import sys
 
@@ -20,6 +22,13 @@ from tests.kit.process import ROOT, Holdfast
         (["crawl", "http://127.0.0.1:1/", "--max-bytes", "lots"], "10MB"),
         (["crawl", "http://127.0.0.1:1/", "--delay", "nan"], "seconds"),
         (["crawl", "http://127.0.0.1:1/", "-n", "0"], "--max-pages"),
+        (["crawl", "http://127.0.0.1:1/", "--max-bytes", "9" * 400], "no size"),
+        (["crawl", "http://127.0.0.1:1/", "--checkpoint-seconds", "9" * 400], "no duration"),
+        (["crawl", "http://127.0.0.1:1/", "--time-limit", "1e300"], "no duration"),
+        (["crawl", "http://127.0.0.1:1/", "--delay", "1e300"], "no number of seconds"),
+        (["crawl", "http://127.0.0.1:1/", "--include", os.fsdecode(b"\xff")], "UTF-8"),
+        (["show", os.fsdecode(b"\xff")], "UTF-8"),
+        (["--home", "~no-such-user-here/x", "ls"], "--home"),
         (["crawl", "http://127.0.0.1:1/", "-o", "pages.doc"], ".parquet"),
         (["crawl", "http://127.0.0.1:1/", "-o", "no/such/folder/pages.csv"], "no/such/folder"),
         (["crawl", "http://127.0.0.1:1/", "--name", " "], "--name docs"),
@@ -126,10 +135,55 @@ def test_a_disk_that_is_nearly_full_pauses_the_job(holdfast, server):
     assert holdfast.run("crawl", server.start, "--json").json["pages"] == len(server.urls)
 
 
-def test_a_setting_that_can_not_be_read(holdfast):
-    ended = holdfast.run("ls", HOLDFAST_POLL_S="often")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("POLL_S", "often"),
+        ("FETCH_S", "1e300"),
+        ("CONNECT_S", "0.0001"),
+        ("MIN_FREE_MB", "1e308"),
+        ("MAX_RETRIES", "9" * 5000),
+    ],
+)
+def test_a_setting_that_can_not_be_used(holdfast, name, value):
+    ended = holdfast.run("ls", **{f"HOLDFAST_{name}": value})
     assert ended.code == 2
-    assert "HOLDFAST_POLL_S" in ended.sentence
+    assert f"HOLDFAST_{name}" in ended.sentence
+
+
+@pytest.mark.parametrize("words", [["show", ""], ["rm", "", "--yes"]], ids=["show", "rm"])
+def test_an_empty_name_means_no_job(holdfast, server, words):
+    holdfast.run("crawl", server.start, "-n", "1")
+    assert holdfast.run(*words).code == 2
+    assert holdfast.run("show").code == 0
+
+
+def in_a_shell(holdfast, words, redirected):
+    """`holdfast WORDS`, with its streams as the shell redirects them."""
+    command = shlex.join([sys.executable, "-m", "holdfast", "--home", str(holdfast.home), *words])
+    return subprocess.run(
+        ["/bin/sh", "-c", f"exec {command} {redirected}"],
+        check=False,
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )
+
+
+@pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full", ">&-"])
+def test_a_crawl_needs_nobody_who_listens(holdfast, server, redirected):
+    """Not even at its start: stdout or stderr is closed, or full."""
+    ended = in_a_shell(holdfast, ["crawl", server.start, "--json"], redirected)
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False), ended
+    assert holdfast.show()["status"] == "completed"
+    assert not list(holdfast.home.glob("crash-*"))
+
+
+def test_an_answer_that_finds_no_room_says_so(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    ended = in_a_shell(holdfast, ["show"], ">/dev/full")
+    assert ended.returncode != 0
+    assert b"the disk is full" in ended.stderr
+    assert not list(holdfast.home.glob("crash-*"))
 
 
 def test_removing_a_job_asks_first(holdfast, server):

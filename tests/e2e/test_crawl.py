@@ -3,6 +3,7 @@
 import json
 
 from tests.kit.process import assert_promise, assert_rows, exported
+from tests.kit.server import Answer
 
 
 def test_the_sample_site_is_crawled_whole(holdfast, harbour, tmp_path):
@@ -95,6 +96,26 @@ def test_depth_limit_and_patterns(holdfast, server):
     assert "/" in rows
     assert "/p/3.html" not in rows
     assert all(path == "/" or len(path) == len("/p/1.html") for path in rows)
+
+
+def test_what_robots_txt_shut_out_is_fetched_once_it_is_ignored(holdfast, server):
+    rules = Answer(200, b"User-agent: *\nDisallow: /copies/", (("Content-Type", "text/plain"),))
+    server.misbehaving["/robots.txt"] = lambda _: rules
+    first = holdfast.run("crawl", server.start, "--json")
+    assert first.code == 0
+    assert 0 < first.json["pages"] < len(server.urls)
+    served = server.served
+    again = holdfast.run("crawl", server.start, "--json", "--ignore-robots")
+    assert (again.code, again.json["pages"]) == (0, len(server.urls))
+    assert server.served - served == len(server.urls) - first.json["pages"]
+    assert_promise(holdfast, server)
+
+
+def test_the_order_of_start_urls_makes_no_other_job(holdfast, server):
+    urls = [server.start, server.base + "/p/1.html"]
+    first = holdfast.run("crawl", *urls, "--json")
+    again = holdfast.run("crawl", *reversed(urls), "--json")
+    assert (again.code, again.json["job"]) == (0, first.json["job"])
 
 
 def test_another_scope_is_refused_and_fresh_is_named(holdfast, server):

@@ -153,6 +153,24 @@ def test_a_time_limit_counts_active_time_and_is_granted_again(holdfast, server):
     assert_promise(holdfast, server)
 
 
+def test_a_time_limit_counts_the_time_before_a_kill_too(holdfast, server):
+    """Though nothing was committed in it: all pages hang, and only the renewals know how long."""
+    words = ("crawl", server.start, "--json", "--time-limit", "2")
+    server.delay_s = 60.0
+    for _ in range(2):
+        running = holdfast.start(*words)
+        until(
+            lambda: holdfast.read("SELECT 1 FROM chunks WHERE since_commit_s > 0.5"),
+            "it worked half a second",
+        )
+        holdfast.kill(running)
+    ended = holdfast.run(*words)
+    assert (ended.code, ended.json["status"]) == (4, "timeout")
+    assert ended.json["seconds"] >= 2.0
+    spent = sum(row[0] for row in holdfast.read("SELECT active_s FROM jobs"))
+    assert spent >= 2.0
+
+
 def test_a_job_that_somebody_works_on_is_refused_and_can_be_waited_for(holdfast, server, crawling):
     running = crawling()
     server.delay_s = 1.0
@@ -184,6 +202,17 @@ def test_watch_follows_and_ends_with_the_job(holdfast, server, crawling):
     watched = watching.ended()
     assert (watched.code, watched.out) == (0, "")
     assert "completed:" in watched.sentence
+
+
+def test_watch_says_that_the_process_died_and_how_to_go_on(holdfast, server, crawling):
+    running = crawling()
+    watching = holdfast.start("watch")
+    until(lambda: _has_open(watching.pid, holdfast.ledger), "it watches")
+    holdfast.kill(running)
+    watched = watching.ended()
+    assert watched.code == 0
+    assert "has died" in watched.err
+    assert watched.sentence.startswith("holdfast: Resume with: holdfast resume ")
 
 
 def test_an_output_is_written_at_a_pause_too_and_again_at_the_end(holdfast, server, crawling, tmp_path):

@@ -274,7 +274,7 @@ class Rig:
     jobs: SqliteJobs
     site: FakeSite
     segments: FakeSegments
-    times: LeaseTimes
+    times: LeaseTimes = field(default_factory=LeaseTimes)
     min_free_bytes: int = 0
 
     @property
@@ -358,7 +358,6 @@ async def rigged(home: Path, clock: ManualClock, **changes: Any) -> AsyncIterato
         jobs=SqliteJobs(database),
         site=FakeSite(clock),
         segments=FakeSegments(clock),
-        times=LeaseTimes(),
         **changes,
     )
     try:

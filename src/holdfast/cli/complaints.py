@@ -1,11 +1,12 @@
 """What went wrong, as one sentence on stderr and an exit code. Never a traceback."""
 
+import errno
 import os
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -47,6 +48,15 @@ def usage(error: click.ClickException) -> int:
     return EXIT_USAGE
 
 
+def refuse_garbled(arguments: Sequence[str]) -> None:
+    """UsageError for bytes that are no text: they could be neither stored nor shown."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise click.UsageError(f"{argument!r} is not UTF-8 text; write it in UTF-8") from None
+
+
 def interrupted(context: Mapping[str, object]) -> int:
     """Ctrl-C where no run had to come to an end of its own: before it, after it, or where there was none."""
     if context.get("runs"):
@@ -70,6 +80,11 @@ def tell(error: Exception, context: Mapping[str, object]) -> int:
     if isinstance(error, HoldfastError):
         say(_sentence(str(error)))
         return error.exit_code
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        say(
+            f"the disk is full ({error}). What was committed is safe. Free some space, then run the same command again."
+        )
+        return EXIT_STOPPED
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     place = _write_down(error, context)
     seen = "" if place is None else f" The traceback is in {place}; please report it with that."

@@ -32,8 +32,10 @@ def run(arguments: list[str]) -> int:
 
     context: dict[str, object] = {}
     try:
+        complaints.refuse_garbled(arguments)
         code = holdfast.main(arguments, prog_name="holdfast", standalone_mode=False, obj=context)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         return complaints.usage(error)
     except (click.Abort, KeyboardInterrupt):

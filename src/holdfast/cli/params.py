@@ -1,18 +1,18 @@
 """What options take, and the options that every command has."""
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from holdfast.cli.words import read_duration, read_size
+from holdfast.cli.words import clean, read_duration, read_size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 _TOO_BIG = 2**62
+_LONGEST_S = 100 * 365 * 86_400.0
 
 
 class Duration(click.ParamType[float]):
@@ -28,8 +28,10 @@ class Duration(click.ParamType[float]):
             seconds = read_duration(str(value))
         except ValueError:
             seconds = 0.0
-        if seconds <= 0:
-            self.fail(f"{value!r} is no duration; write 90 (seconds), 30m, 1h30m or 2d", param, ctx)
+        if not 0 < seconds <= _LONGEST_S:
+            self.fail(
+                f"{clean(repr(value), 40)} is no duration; write 90 (seconds), 30m, 1h30m or 2d", param, ctx
+            )
         return seconds
 
 
@@ -47,7 +49,7 @@ class Size(click.ParamType[int]):
         except ValueError:
             count = 0
         if not 0 < count < _TOO_BIG:
-            self.fail(f"{value!r} is no size; write 500000, 10MB or 1.5GiB", param, ctx)
+            self.fail(f"{clean(repr(value), 40)} is no size; write 500000, 10MB or 1.5GiB", param, ctx)
         return count
 
 
@@ -57,13 +59,13 @@ class Seconds(click.ParamType[float]):
     name = "seconds"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A finite number."""
+        """A number that a crawl may live to see the end of."""
         try:
             seconds = float(str(value))
         except ValueError:
             seconds = -1.0
-        if not 0 <= seconds < math.inf:
-            self.fail(f"{value!r} is no number of seconds; write 0, 0.5 or 2", param, ctx)
+        if not 0 <= seconds <= _LONGEST_S:
+            self.fail(f"{clean(repr(value), 40)} is no number of seconds; write 0, 0.5 or 2", param, ctx)
         return seconds
 
 

@@ -34,7 +34,10 @@ def read_size(text: str) -> int:
     number, unit, binary = match.groups()
     if binary and not unit:
         raise ValueError(text)
-    return int(float(number) * (1024 if binary else _THOUSAND) ** _POWERS[unit.lower()])
+    try:
+        return int(float(number) * (1024 if binary else _THOUSAND) ** _POWERS[unit.lower()])
+    except OverflowError:
+        raise ValueError(text) from None
 
 
 def duration(seconds: float) -> str:

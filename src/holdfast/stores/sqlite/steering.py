@@ -38,7 +38,7 @@ def find(db: apsw.Connection, reference: str | None) -> Job:
     named = fetch(db, SQL["by_name"], {"reference": reference})
     if named:
         return read_job(db, named[0][0])
-    matches = fetch(db, SQL["by_id"], {"reference": reference.lower()})
+    matches = fetch(db, SQL["by_id"], {"reference": reference.lower()}) if reference else []
     if not matches:
         raise UnknownJob(f"no job is called {reference!r}; `holdfast ls` lists them all")
     if len(matches) > 1:
