@@ -1,5 +1,6 @@
 """Every way to stop a crawl, and that it goes on as if nothing had been."""
 
+import json
 import signal
 import time
 from contextlib import suppress
@@ -140,6 +141,65 @@ def test_resume_takes_up_a_dead_workers_job(holdfast, server, crawling):
     assert (resumed.code, resumed.json["pages"]) == (0, len(server.urls))
     assert server.fetched_again() <= PER_KILL
     assert_promise(holdfast, server)
+
+
+def test_whatever_was_interrupted_goes_on_with_one_command(holdfast, server, crawling):
+    # given jobs that were killed, shut down, paused and completed
+    killed = crawling("--name", "killed")
+    holdfast.kill(killed)
+    released = holdfast.start("crawl", server.start, "--name", "released", *SLOW)
+    until(lambda: holdfast.read("SELECT 1 FROM jobs WHERE name = 'released' AND commit_no > 2"), "it works")
+    released.send(signal.SIGTERM)
+    assert released.ended().code == 3
+    paused = holdfast.start("crawl", server.start, "--name", "paused", *SLOW)
+    until(lambda: holdfast.read("SELECT 1 FROM jobs WHERE name = 'paused' AND commit_no > 2"), "it works")
+    paused.send(signal.SIGINT)
+    assert paused.ended().code == 3
+    server.delay_s = 0.0
+    assert holdfast.run("crawl", server.start, "--name", "completed", "-n", "3").code == 0
+
+    # when everything that was interrupted is to go on
+    ended = holdfast.run("resume", "--interrupted", "--json")
+
+    # then those two do, and what a person paused stays paused
+    assert ended.code == 0, ended
+    assert [json.loads(line)["name"] for line in ended.out.splitlines()] == ["killed", "released"]
+    statuses = dict(holdfast.read("SELECT name, status FROM jobs"))
+    assert statuses == {
+        "killed": "completed", "released": "completed", "paused": "paused", "completed": "completed"
+    }  # fmt: skip
+    again = holdfast.run("resume", "--interrupted")
+    assert (again.code, again.sentence) == (0, "holdfast: no job is interrupted.")
+
+
+def test_a_shutdown_ends_all_that_was_to_go_on(holdfast, server):
+    # given two jobs that were killed
+    def commits(name):
+        return sum(row[0] for row in holdfast.read(f"SELECT commit_no FROM jobs WHERE name = '{name}'"))
+
+    server.delay_s = 0.05
+    for name in ("one", "two"):
+        running = holdfast.start("crawl", server.start, "--name", name, *SLOW)
+        until(lambda name=name: commits(name) > 2, "it is on its way", running=running)
+        holdfast.kill(running)
+    before = {name: commits(name) for name in ("one", "two")}
+
+    # when the machine goes down while the first one goes on
+    running = holdfast.start("resume", "--interrupted")
+    until(lambda: commits("one") > before["one"] + 2, "it goes on", running=running)
+    running.send(signal.SIGTERM)
+
+    # then the second one is not begun
+    assert running.ended().code == 3
+    assert commits("two") == before["two"]
+    assert dict(holdfast.read("SELECT name, status FROM jobs"))["one"] == "pending"
+
+
+def test_one_job_or_all_but_not_both(holdfast, server):
+    holdfast.run("crawl", server.start, "-n", "1")
+    ended = holdfast.run("resume", "--interrupted", "--time-limit", "1m")
+    assert ended.code == 2
+    assert "--interrupted" in ended.sentence
 
 
 def test_a_time_limit_counts_active_time_and_is_granted_again(holdfast, server):

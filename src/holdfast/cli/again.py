@@ -1,5 +1,6 @@
 """`holdfast resume` and `restart`: a job that is there, run here."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import click
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
 from holdfast.cli.params import DURATION, FILE, common, job_argument
+from holdfast.domain.errors import DamagedJob, HalfRestarted, JobHeld, UsageError
 from holdfast.domain.job import Job
 from holdfast.domain.states import Action, Status, after
 
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
     from holdfast.cli.foreground import Ask
     from holdfast.cli.screen import Screen
     from holdfast.engine.signals import SignalStop
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What a run has on this side: where it is shown, what stops it, what is wanted beside."""
+
+    shown: "Screen"
+    stop: "SignalStop"
+    ask: "Ask"
 
 
 def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
@@ -41,32 +52,93 @@ def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
 @click.option(
     "--time-limit", type=DURATION, metavar="T", help="Allow so much active time from now on, such as 30m."
 )
+@click.option(
+    "--interrupted",
+    is_flag=True,
+    help="Instead of one job: each that a crash or a shutdown interrupted, one after the other.",
+)
 @_run_options
 @common
-def resume(job: str | None, time_limit: float | None, output: Path | None, json: bool, quiet: bool) -> int:
+def resume(
+    job: str | None,
+    *,
+    time_limit: float | None,
+    interrupted: bool,
+    output: Path | None,
+    json: bool,
+    quiet: bool,
+) -> int:
     """Go on with a stopped job, here, with the limits that it has.
 
     A time limit that ran out is granted once more; --time-limit sets another. Exit codes are those of crawl.
+
+    With --interrupted (for whatever starts services when a machine comes up) paused jobs stay paused, and the exit code
+    is the greatest of all.
     """
+    if interrupted and (job or time_limit or output):
+        raise UsageError(
+            "--interrupted takes neither a JOB nor --time-limit nor -o: it means every interrupted job"
+        )
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
         from holdfast.cli.foreground import listening
-        from holdfast.engine.start import finish_change, take_up
 
         stop = await listening(shown)
         found = await home.tools.jobs.find(job)
-        await finish_change(home.tools, found)
-        found = await _freed(home, found)
-        if found.status is not Status.PENDING:
-            after(found.status, Action.RESUME)
-        if time_limit is not None:
-            await home.tools.jobs.grant(found.id, time_limit)
-        await take_up(home.tools, found)
-        shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
-        return await _run(home, found.id, shown, stop, ask)
+        return await _resume(home, found, time_limit, Here(shown, stop, ask))
 
-    return in_home(work, runs=True)
+    async def work_on_all(home: "Home") -> int:
+        return await _resume_interrupted(home, shown, ask)
+
+    return in_home(work_on_all if interrupted else work, runs=True)
+
+
+async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Here") -> int:
+    from holdfast.engine.start import finish_change, take_up
+
+    await finish_change(home.tools, found)
+    found = await _freed(home, found)
+    if found.status is not Status.PENDING:
+        after(found.status, Action.RESUME)
+    if time_limit is not None:
+        await home.tools.jobs.grant(found.id, time_limit)
+    await take_up(home.tools, found)
+    here.shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
+    return await _run(home, found.id, here)
+
+
+async def _resume_interrupted(home: "Home", shown: "Screen", ask: "Ask") -> int:
+    from holdfast.cli.complaints import tell
+    from holdfast.cli.foreground import listening
+
+    worst = 0
+    waiting = await _interrupted(home)
+    if not waiting:
+        shown.say("no job is interrupted.")
+    for job in waiting:
+        stop = await listening(shown)
+        try:
+            code = await _resume(home, job, None, Here(shown, stop, ask))
+        except (JobHeld, HalfRestarted, DamagedJob) as error:
+            code = tell(error, {})
+        worst = max(worst, code)
+        if stop.asked:
+            break
+    return worst
+
+
+async def _interrupted(home: "Home") -> list[Job]:
+    """Jobs that wait for a worker, or whose worker is dead; the oldest first."""
+    found = []
+    for job in reversed(await home.tools.jobs.all()):
+        if not isinstance(job, Job):
+            continue
+        holder = await home.tools.jobs.holder(job.id)
+        died = holder is not None and home.tools.workers.lives(holder.worker_id) is False
+        if died or job.status is Status.PENDING:
+            found.append(job)
+    return found
 
 
 @click.command()
@@ -88,7 +160,7 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
         )
-        return 0 if no_run else await _run(home, fresh.id, shown, stop, ask)
+        return 0 if no_run else await _run(home, fresh.id, Here(shown, stop, ask))
 
     return in_home(work, runs=True)
 
@@ -111,7 +183,7 @@ async def _freed(home: "Home", found: Job) -> Job:
     return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
 
 
-async def _run(home: "Home", job_id: int, shown: "Screen", stop: "SignalStop", ask: "Ask") -> int:
+async def _run(home: "Home", job_id: int, here: Here) -> int:
     from holdfast.cli.foreground import run_here
 
-    return await run_here(home, await home.tools.ledger.job(job_id), shown, stop, ask)
+    return await run_here(home, await home.tools.ledger.job(job_id), here.shown, here.stop, here.ask)

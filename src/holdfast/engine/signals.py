@@ -42,6 +42,11 @@ class SignalStop:
         for number in heard():
             loop.add_signal_handler(number, self._hear, number)
 
+    @property
+    def asked(self) -> bool:
+        """Somebody wants an end."""
+        return self._asked is not None
+
     def claimed(self) -> None:
         """A claim is held: from now on it comes to an end in order."""
         self._claimed = True
