@@ -68,7 +68,10 @@ _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be giv
     "-d", "--max-depth", type=click.IntRange(0, 10**9), metavar="N", help="Follow N links deep at most."
 )
 @click.option(
-    "--max-bytes", type=SIZE, metavar="B", help="Stop before the pages take more than B, such as 500MB."
+    "--max-bytes",
+    type=SIZE,
+    metavar="B",
+    help="Stop before the bodies fetched take more than B, such as 500MB.",
 )
 @click.option("--time-limit", type=DURATION, metavar="T", help="Stop after so much active time, such as 30m.")
 @click.option(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from holdfast.bootstrap import Home
+    from holdfast.cli.view import AtWork
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
@@ -58,7 +59,7 @@ async def run_here(home: "Home", job: Job, screen: Screen, stop: SignalStop, ask
     """Work on a pending job until it ends; say how, and give the exit code."""
     HANDLER.context["job_id"] = job.short_id
     try:
-        async with displayed(home, job, screen):
+        async with displayed(home, job, screen, lambda: stop.worker.hosts_at_work if stop.worker else {}):
             job = await run(home.tools, job, home.worker_id(), stop)
     except LeaseLost:
         job = await home.tools.ledger.job(job.id)
@@ -113,10 +114,12 @@ def _answer(job: Job, ask: Ask) -> None:
 
 
 @asynccontextmanager
-async def displayed(home: "Home", job: Job, screen: Screen) -> AsyncIterator[None]:
+async def displayed(
+    home: "Home", job: Job, screen: Screen, at_work: "AtWork | None" = None
+) -> AsyncIterator[None]:
     """Show the job while the block lasts. A display that fails never fails the crawl."""
     jobs = home.another_jobs()
-    observer = Observer(jobs, job.public_id, home.tools.clock)
+    observer = Observer(jobs, job.public_id, home.tools.clock, at_work)
 
     async def keep_showing() -> None:
         while True:

@@ -3,9 +3,10 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from holdfast.cli.view import Left, View
+from holdfast.cli.view import View
 from holdfast.cli.words import clean, duration, number, rough, size
 from holdfast.domain.states import Status
+from holdfast.ports.jobs import HostReport
 
 _BARS = "▁▂▃▄▅▆▇█"
 _HOSTS_SHOWN = 3
@@ -24,6 +25,8 @@ def picture(view: View) -> RenderableType:
         _labelled("time", Text(_time(view))),
         _labelled("checkpoint", Text(checkpoint(view))),
     ]
+    if view.at_work:
+        lines.append(_labelled("at work", Text(_at_work(view))))
     if view.hosts:
         lines.append(_labelled("queued at", Text(_hosts(view))))
     return Group(*lines)
@@ -33,14 +36,6 @@ def _labelled(label: str, value: Text) -> Text:
     """One line, cut with an ellipsis where the terminal ends."""
     line = Text(no_wrap=True, overflow="ellipsis")
     return line.append(f"{label:<{_LABEL_CELLS}}", "dim").append_text(value)
-
-
-def state(view: View) -> str:
-    """The phase, or what happens instead of it."""
-    job = view.job
-    if job.status is not Status.IN_PROGRESS:
-        return job.status.value
-    return "pausing" if job.desired == "pause" else job.phase
 
 
 def checkpoint(view: View) -> str:
@@ -56,20 +51,6 @@ def rough_ago(seconds: float) -> str:
     return "just now" if seconds < 1 else f"{rough(seconds)} ago"
 
 
-def left(estimate: Left | None) -> str:
-    """`3 to 9 min left`; a growing queue has no end that we could know."""
-    if estimate is None:
-        return ""
-    least = rough(estimate.least_s)
-    if estimate.most_s is None:
-        return f"at least {least} left, the queue is growing"
-    most = rough(estimate.most_s)
-    if least == most:
-        return f"about {least} left"
-    number_, unit = least.split(" ")
-    return f"{number_ if most.endswith(f' {unit}') else least} to {most} left"
-
-
 def rate(pages_per_s: float) -> str:
     """Pages per second; fractions where they matter."""
     return f"{pages_per_s:,.0f}" if pages_per_s >= _FAST else f"{pages_per_s:.1f}"
@@ -82,7 +63,7 @@ def _title(view: View) -> Text:
     busy = job.status is Status.IN_PROGRESS
     title = Text(no_wrap=True, overflow="ellipsis")
     title.append("● " if busy else "○ ", "green" if busy else "yellow")
-    title.append(state(view), "bold")
+    title.append(view.state, "bold")
     title.append(f"  {start}")
     if more > 0:
         title.append(f" and {more} more", "dim")
@@ -142,13 +123,25 @@ def _time(view: View) -> str:
     limit = view.job.limits.time_limit_s
     if limit is not None:
         parts[0] += f" of {duration(limit + view.job.granted_s)}"
-    if estimate := left(view.left):
-        parts.append(estimate)
+    if view.left is not None:
+        parts.append(str(view.left))
     return ", ".join(parts)
 
 
+def _at_work(view: View) -> str:
+    shown = [f"{clean(name, 40)} ({number(count)})" for name, count in view.at_work[:_HOSTS_SHOWN]]
+    rest = len(view.at_work) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
 def _hosts(view: View) -> str:
-    shown = [f"{clean(host.name, 40)} ({number(host.queued)})" for host in view.hosts[:_HOSTS_SHOWN]]
+    shown = [_queue(host, view.at) for host in view.hosts[:_HOSTS_SHOWN]]
     rest = len(view.hosts) - len(shown)
     more = f"at least {rest}" if view.other_hosts else str(rest)
     return ", ".join(shown) + (f" and {more} more" if rest else "")
+
+
+def _queue(host: HostReport, now: float) -> str:
+    """`example.org (300)`, or `example.org (300, in 2 min)` where it is not to be asked before."""
+    wait = "" if host.due_at is None or host.due_at - now < 1 else f", in {rough(host.due_at - now)}"
+    return f"{clean(host.name, 40)} ({number(host.queued)}{wait})"

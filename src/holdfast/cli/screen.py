@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from holdfast.cli.logs import HANDLER
 from holdfast.cli.stderr import STDERR, console, write_line
 from holdfast.cli.view import View
-from holdfast.cli.words import number, size
+from holdfast.cli.words import number, plural, size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +90,7 @@ class PlainScreen:
 
 
 def progress_line(view: View) -> str:
-    """`crawl: 120 done, 35 queued, 2 failed, 1.2 MB, 24.0 pages/s, checkpoint 12`."""
+    """`crawl: 120 done, 35 queued, 2 failed, 1.2 MB, 24.0 pages/s, 2 to 3 s left, checkpoint 12, 2 hosts at work`."""
     counters = view.job.counters
     parts = [
         f"{number(counters.done)} done",
@@ -100,8 +100,12 @@ def progress_line(view: View) -> str:
     ]
     if view.pages_per_s is not None:
         parts.append(f"{view.pages_per_s:.1f} pages/s")
+    if view.left is not None:
+        parts.append(str(view.left))
     parts.append(f"checkpoint {number(view.job.commit_no)}")
-    return f"{view.job.phase}: {', '.join(parts)}"
+    if view.at_work:
+        parts.append(plural(len(view.at_work), "host at work", "hosts at work"))
+    return f"{view.state}: {', '.join(parts)}"
 
 
 class LiveScreen:

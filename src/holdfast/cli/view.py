@@ -1,9 +1,11 @@
 """What a display shows of a running job: read from the ledger now and then, by a connection of its own."""
 
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.cli.words import rough
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
@@ -19,12 +21,27 @@ _HOSTS_EVERY_S: Final = 2.0
 _SURE_AFTER_S: Final = 3.0
 
 
+AtWork = Callable[[], Mapping[str, int]]
+"""Whom the crawl of this very process is asking now, and for how many items each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """How long it may still take: at least `least_s`; at most `most_s`, unless the queue grows (None)."""
 
     least_s: float
     most_s: float | None
+
+    def __str__(self) -> str:
+        """`3 to 9 min left`; a growing queue has no end that we could know."""
+        least = rough(self.least_s)
+        if self.most_s is None:
+            return f"at least {least} left, the queue is growing"
+        most = rough(self.most_s)
+        if least == most:
+            return f"about {least} left"
+        number, unit = least.split(" ")
+        return f"{number if most.endswith(f' {unit}') else least} to {most} left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +52,7 @@ class View:
     at: float
     checkpoint: Checkpoint | None = None
     hosts: tuple[HostReport, ...] = ()
-    """Those with items queued, of the largest; whether one of them is being asked just now, the ledger doesn't know."""
+    """Those with items queued, the largest first."""
     pages_per_s: float | None = None
     bytes_per_s: float | None = None
     left: Left | None = None
@@ -46,6 +63,18 @@ class View:
     """Active time since the last checkpoint, as far as whoever looks has seen it."""
     other_hosts: bool = False
     """There are more hosts than were looked at."""
+    at_work: tuple[tuple[str, int], ...] = ()
+    """Hosts that are being asked now, the busiest first; nobody but the process at work knows that."""
+
+    @property
+    def state(self) -> str:
+        """The phase, or what happens instead of it."""
+        if self.job.status is not Status.IN_PROGRESS:
+            return self.job.status.value
+        if self.job.desired == "pause":
+            return "pausing"
+        # A completed job that goes on is in its last phase until its first commit.
+        return "starting" if self.job.phase == Status.COMPLETED.value else self.job.phase
 
     @property
     def active_s(self) -> float:
@@ -116,10 +145,11 @@ class Speed:
 class Observer:
     """Looks at one job again and again."""
 
-    def __init__(self, jobs: Jobs, public_id: str, clock: Clock) -> None:
+    def __init__(self, jobs: Jobs, public_id: str, clock: Clock, at_work: AtWork | None = None) -> None:
         self._jobs = jobs
         self._public_id = public_id
         self._clock = clock
+        self._at_work = at_work or dict
         self._speed = Speed()
         self._hosts: tuple[HostReport, ...] = ()
         self._other_hosts = False
@@ -147,6 +177,7 @@ class Observer:
             at=self._clock.wall(),
             checkpoint=checkpoints[0] if checkpoints else None,
             hosts=self._hosts,
+            at_work=tuple(sorted(self._at_work().items(), key=lambda host: -host[1])),
             other_hosts=self._other_hosts,
             pages_per_s=self._speed.per_s("done"),
             bytes_per_s=self._speed.per_s("bytes"),

@@ -233,6 +233,10 @@ class Frontier:
             if len(self._left) > MAX_LEFT:
                 del self._left[next(iter(self._left))]
 
+    def at_work(self) -> dict[str, int]:
+        """The hosts that are being asked, each with how many items."""
+        return {lane.name: lane.in_flight for lane in self._lanes.values() if lane.in_flight}
+
     # -- looking ahead
 
     def wake_at(self, since: float) -> float | None:

@@ -36,7 +36,8 @@ class SignalStop:
         self._at_once = at_once
         self._command = asyncio.current_task()
         self._claimed = False
-        self._worker: Worker | None = None
+        self.worker: Worker | None = None
+        """Who is told; None before there is one."""
         self._asked: tuple[Action, str] | None = None
         loop = asyncio.get_running_loop()
         for number in heard():
@@ -53,7 +54,7 @@ class SignalStop:
 
     def listen(self, worker: Worker) -> None:
         """Requests go to this worker from now on."""
-        self._worker = worker
+        self.worker = worker
         if self._asked is not None:
             worker.end(*self._asked)
 
@@ -63,8 +64,8 @@ class SignalStop:
                 self._at_once()
             return
         self._asked = _SAID[number]
-        if self._worker is not None:
-            self._worker.end(*self._asked)
+        if self.worker is not None:
+            self.worker.end(*self._asked)
         if self._claimed:
             self._on_first()
         elif self._command is not None:

@@ -313,6 +313,11 @@ class Worker:
             self.end(Action.FAIL, NO_START_PAGE)
 
     @property
+    def hosts_at_work(self) -> dict[str, int]:
+        """For displays: whom it is asking now, and for how many items each."""
+        return self._frontier.at_work()
+
+    @property
     def standing(self) -> Standing:
         """Read by the keeper, for its renewals."""
         return Standing(self._batch.lease.seq, self._batch.since_last_s, self._feeder.waiting_until)

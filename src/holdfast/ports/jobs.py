@@ -144,7 +144,7 @@ class Jobs(Protocol):
         """Items by status and reason, the largest first."""
 
     async def hosts(self, job_id: int, limit: int) -> list[HostReport]:
-        """The hosts with the most items."""
+        """The hosts with the most items, those with some queued before the others."""
 
     async def checkpoints(self, job_id: int, limit: int) -> list[Checkpoint]:
         """The last checkpoints, the newest first."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.kit import builders
 from tests.kit.clock import NOON, ManualClock
 
-from holdfast.cli.picture import left, picture, spark_line
+from holdfast.cli.picture import picture, spark_line
 from holdfast.cli.screen import progress_line
 from holdfast.cli.view import WINDOW_S, Left, Observer, Sample, Speed, View
 from holdfast.domain.checkpoint import Checkpoint, CheckpointReason, Counters
@@ -53,6 +53,26 @@ def test_a_running_crawl():
         "checkpoint  123, 3 s ago (items)",
         "queued at   https://h0.example (300), https://h1.example (299), https://h2.exam…",
     ]
+
+
+def test_hosts_at_work_are_those_that_are_being_asked():
+    view = look(at_work=(("https://h3.example", 2), ("https://h4.example", 1)))
+    assert "at work     https://h3.example (2), https://h4.example (1)" in drawn(view)
+
+
+def test_a_host_that_is_to_wait_says_how_long():
+    view = look(
+        hosts=(
+            HostReport("https://h.example", 31, 5, NOON + 7200),
+            HostReport("https://i.example", 2, 5, NOON),
+        )
+    )
+    assert drawn(view)[-1] == "queued at   https://h.example (31, in 2 h), https://i.example (2)"
+
+
+def test_a_completed_job_that_goes_on_starts():
+    view = look()
+    assert drawn(replace(view, job=replace(view.job, phase="completed")))[0].startswith("● starting")
 
 
 def test_wide_enough_for_all_hosts():
@@ -99,7 +119,6 @@ def test_a_hostile_url_can_not_touch_the_terminal():
 @pytest.mark.parametrize(
     ("estimate", "text"),
     [
-        (None, ""),
         (Left(30, None), "at least 30 s left, the queue is growing"),
         (Left(30, 31.2), "30 to 31 s left"),
         (Left(300, 301), "about 5 min left"),
@@ -107,7 +126,7 @@ def test_a_hostile_url_can_not_touch_the_terminal():
     ],
 )
 def test_an_estimate_is_a_range(estimate, text):
-    assert left(estimate) == text
+    assert str(estimate) == text
 
 
 def test_spark_lines():
@@ -118,7 +137,7 @@ def test_spark_lines():
 
 def test_the_plain_line():
     assert progress_line(look()) == (
-        "crawl: 1,200 done, 760 queued, 12 failed, 18.2 MB, 24.1 pages/s, checkpoint 123"
+        "crawl: 1,200 done, 760 queued, 12 failed, 18.2 MB, 24.1 pages/s, 40 s to 8 min left, checkpoint 123"
     )
 
 
