@@ -79,6 +79,8 @@ class Holdfast:
     program: Path
     concurrency: int
     name: str = "holdfast"
+    with_output: bool = False
+    """With -o: the text of each page is made, too, and a file of rows written, as the others do."""
 
     def version(self) -> str:
         """What `holdfast --version` prints."""
@@ -88,12 +90,14 @@ class Holdfast:
         """`holdfast crawl` with durability `process`: WARC segments and rows are written."""
         many = str(self.concurrency)
         pace = ["--concurrency", many, "--per-host", many, "--delay", "0"]
-        return [*self._at(folder, "crawl"), start_url, *pace, "--json", "--quiet"]
+        output = ["-o", str(folder / "rows.jsonl")] if self.with_output else []
+        return [*self._at(folder, "crawl"), start_url, *pace, "--json", "--quiet", *output]
 
     def rows(self, folder: Path, site: Site) -> Rows:
-        """What an export of the job holds, made now."""
+        """What an export of the job holds, made now unless the crawl made it."""
         file = folder / "rows.jsonl"
-        subprocess.run([*self._at(folder, "export"), "-o", str(file)], stdout=DEVNULL, check=False)
+        if not self.with_output:
+            subprocess.run([*self._at(folder, "export"), "-o", str(file)], stdout=DEVNULL, check=False)
         return read_rows(file, site)
 
     def proof(self, folder: Path) -> str:
@@ -111,6 +115,7 @@ def crawlers(options: Options, names: Sequence[str]) -> list[Crawler]:
     many = options.concurrency
     known: list[Crawler] = [
         Holdfast(options.holdfast, many),
+        Holdfast(options.holdfast, many, "holdfast -o", with_output=True),
         Peer("bare", "bare", "bare_loop.py", "pycurl", many),
         Peer("scrapy", "scrapy", "scrapy_jobdir.py", "scrapy", many),
         Peer("crawlee-files", "crawlee", "crawlee_store.py", "crawlee", many, ("files",)),
