@@ -1,6 +1,5 @@
 """`holdfast resume` and `restart`: a job that is there, run here."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,18 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.bootstrap import Home
-    from holdfast.cli.foreground import Ask
+    from holdfast.cli.foreground import Ask, Here
     from holdfast.cli.screen import Screen
-    from holdfast.engine.signals import SignalStop
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """What a run has on this side: where it is shown, what stops it, what is wanted beside."""
-
-    shown: "Screen"
-    stop: "SignalStop"
-    ask: "Ask"
 
 
 def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
@@ -84,9 +73,8 @@ def resume(
     async def work(home: "Home") -> int:
         from holdfast.cli.foreground import listening
 
-        stop = await listening(shown)
-        found = await home.tools.jobs.find(job)
-        return await _resume(home, found, time_limit, Here(shown, stop, ask))
+        here = await listening(shown, ask)
+        return await _resume(home, await home.tools.jobs.find(job), time_limit, here)
 
     async def work_on_all(home: "Home") -> int:
         return await _resume_interrupted(home, shown, ask)
@@ -95,6 +83,7 @@ def resume(
 
 
 async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Here") -> int:
+    from holdfast.cli.foreground import run_here
     from holdfast.engine.start import finish_change, take_up
 
     await finish_change(home.tools, found)
@@ -104,8 +93,8 @@ async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Her
     if time_limit is not None:
         await home.tools.jobs.grant(found.id, time_limit)
     await take_up(home.tools, found)
-    here.shown.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
-    return await _run(home, found.id, here)
+    here.screen.say(f"resuming job {found.short_id} from checkpoint {found.commit_no}: {counted(found)}.")
+    return await run_here(home, await home.tools.ledger.job(found.id), here)
 
 
 async def _resume_interrupted(home: "Home", shown: "Screen", ask: "Ask") -> int:
@@ -117,13 +106,13 @@ async def _resume_interrupted(home: "Home", shown: "Screen", ask: "Ask") -> int:
     if not waiting:
         shown.say("no job is interrupted.")
     for job in waiting:
-        stop = await listening(shown)
+        here = await listening(shown, ask)
         try:
-            code = await _resume(home, job, None, Here(shown, stop, ask))
+            code = await _resume(home, job, None, here)
         except (JobHeld, HalfRestarted, DamagedJob) as error:
             code = tell(error, {})
         worst = max(worst, code)
-        if stop.asked:
+        if here.stop.asked:
             break
     return worst
 
@@ -151,16 +140,16 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
-        from holdfast.cli.foreground import listening
+        from holdfast.cli.foreground import listening, run_here
         from holdfast.engine.start import restart as begin_anew
 
-        stop = await listening(shown)
+        here = await listening(shown, ask)
         found = await _freed(home, await home.tools.jobs.find(job))
         fresh = await begin_anew(home.tools, found)
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
         )
-        return 0 if no_run else await _run(home, fresh.id, Here(shown, stop, ask))
+        return 0 if no_run else await run_here(home, fresh, here)
 
     return in_home(work, runs=True)
 
@@ -181,9 +170,3 @@ async def _freed(home: "Home", found: Job) -> Job:
     from holdfast.engine.start import free
 
     return await free(home.tools, found, None, wait=False, on_wait=lambda _: None)
-
-
-async def _run(home: "Home", job_id: int, here: Here) -> int:
-    from holdfast.cli.foreground import run_here
-
-    return await run_here(home, await home.tools.ledger.job(job_id), here.shown, here.stop, here.ask)

@@ -226,7 +226,7 @@ async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int
     from holdfast.engine.start import Step
 
     shown = screen(quiet=options["quiet"])
-    stop = await listening(shown)
+    here = await listening(shown, ask)
     while True:
         started = await _start(home, new, options, shown)
         if started.step is Step.NOTHING:
@@ -235,7 +235,7 @@ async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int
         shown.say(_begins(started))
         _keeps(started.job, new, shown)
         try:
-            return await run_here(home, started.job, shown, stop, ask)
+            return await run_here(home, started.job, here)
         except JobHeld:
             # Two processes, one command: the other one claimed it first.
             if not options["wait"]:

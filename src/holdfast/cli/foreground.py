@@ -25,7 +25,7 @@ from holdfast.engine.run import run
 from holdfast.engine.signals import SignalStop, heard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
     from holdfast.bootstrap import Home
@@ -45,22 +45,36 @@ class Ask:
     output: Path | None = None
 
 
-async def listening(screen: Screen) -> SignalStop:
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What a run has on this side: where it is shown, what stops it, what is wanted beside."""
+
+    screen: Screen
+    stop: SignalStop
+    ask: Ask
+
+    def at_work(self) -> "Mapping[str, int]":
+        """Whom the run is asking now."""
+        return self.stop.worker.hosts_at_work if self.stop.worker else {}
+
+
+async def listening(screen: Screen, ask: Ask) -> Here:
     """Ctrl-C and the like are heard from here on. One that came before ends the command here, with nothing begun."""
     stop = SignalStop(
         on_first=lambda: screen.say("stopping once what is in flight is done; Ctrl-C again stops at once."),
         at_once=lambda: _leave(screen),
     )
     await asyncio.sleep(0)
-    return stop
+    return Here(screen, stop, ask)
 
 
-async def run_here(home: "Home", job: Job, screen: Screen, stop: SignalStop, ask: Ask) -> int:
+async def run_here(home: "Home", job: Job, here: Here) -> int:
     """Work on a pending job until it ends; say how, and give the exit code."""
+    screen, ask = here.screen, here.ask
     HANDLER.context["job_id"] = job.short_id
     try:
-        async with displayed(home, job, screen, lambda: stop.worker.hosts_at_work if stop.worker else {}):
-            job = await run(home.tools, job, home.worker_id(), stop)
+        async with displayed(home, job, screen, here.at_work):
+            job = await run(home.tools, job, home.worker_id(), here.stop)
     except LeaseLost:
         job = await home.tools.ledger.job(job.id)
         if job.status is not Status.CANCELLED:
