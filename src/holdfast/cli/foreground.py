@@ -113,8 +113,15 @@ async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
 
 def _hear(interrupt: "Handler", end: "Handler | None" = None) -> None:
     """What signals do when the run has come to its end. An impatient one more changes nothing of that."""
-    for number in heard():
-        signal.signal(number, interrupt if number is signal.SIGINT or end is None else end)
+    loop = asyncio.get_running_loop()
+    held_back = signal.pthread_sigmask(signal.SIG_BLOCK, heard())
+    try:
+        for number in heard():
+            # A loop that still knew of it would give it back to Python as it closes: Ctrl-C would break off the exit.
+            loop.remove_signal_handler(number)
+            signal.signal(number, interrupt if number is signal.SIGINT or end is None else end)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
 
 
 def _wants_output(job: Job) -> bool:
