@@ -1,19 +1,19 @@
 """`holdfast crawl`."""
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.cli.asking import asked_for
 from holdfast.cli.opened import in_home
+from holdfast.cli.options import Headed, crawl_options
 from holdfast.cli.outcome import counted
-from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, SECONDS, SIZE, common
+from holdfast.cli.params import common
 from holdfast.cli.words import clean, plural
-from holdfast.domain.checkpoint import CheckpointPolicy
-from holdfast.domain.errors import JobHeld, UsageError
-from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
+from holdfast.domain.errors import JobHeld
+from holdfast.domain.job import Job, NewJob
 from holdfast.domain.lease import Heartbeat
 
 if TYPE_CHECKING:
@@ -22,117 +22,12 @@ if TYPE_CHECKING:
     from holdfast.cli.screen import Screen
     from holdfast.engine.start import Started
 
-POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0)
-"""For strangers' sites."""
-FAST = Pace(concurrency=16, per_host=16, delay_s=0.0)
-"""For sites on this very machine."""
-FIXED = frozenset({"start_urls", "scope", "include", "exclude"})
-"""What makes it another crawl: changing it takes --fresh."""
 
-
-class Options(TypedDict):
-    """The command line's options, as click names them."""
-
-    name: str | None
-    max_pages: int | None
-    max_depth: int | None
-    max_bytes: int | None
-    time_limit: float | None
-    scope: str
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    concurrency: int | None
-    per_host: int | None
-    delay: float | None
-    ignore_robots: bool
-    contact: str | None
-    user_agent: str | None
-    checkpoint_items: int
-    checkpoint_seconds: float
-    durability: str
-    output: Path | None
-    fresh: bool
-    wait: bool
-    json: bool
-    quiet: bool
-
-
-_PATTERN_HELP = "a regular expression, searched for in the whole URL; may be given again."
-
-
-@click.command()
+@click.command(cls=Headed)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
-@click.option("--name", metavar="N", help="Call the job N; the same name is the same job.")
-@click.option("-n", "--max-pages", type=COUNT, metavar="N", help="Stop after exactly N pages.")
-@click.option(
-    "-d", "--max-depth", type=click.IntRange(0, 10**9), metavar="N", help="Follow N links deep at most."
-)
-@click.option(
-    "--max-bytes",
-    type=SIZE,
-    metavar="B",
-    help="Stop before the bodies fetched take more than B, such as 500MB.",
-)
-@click.option("--time-limit", type=DURATION, metavar="T", help="Stop after so much active time, such as 30m.")
-@click.option(
-    "--scope",
-    type=click.Choice(["host", "domain", "prefix", "any"]),
-    default="host",
-    show_default=True,
-    help="Which URLs belong to it.",
-)
-@click.option("--include", multiple=True, metavar="RE", help=f"Follow only URLs that fit: {_PATTERN_HELP}")
-@click.option("--exclude", multiple=True, metavar="RE", help=f"Don't follow URLs that fit: {_PATTERN_HELP}")
-@click.option(
-    "-c",
-    "--concurrency",
-    type=AT_ONCE,
-    metavar="N",
-    help=f"Requests at a time in all [default: {POLITE.concurrency}].",
-)
-@click.option(
-    "--per-host",
-    type=AT_ONCE,
-    metavar="N",
-    help=f"Requests at a time to one host [default: {POLITE.per_host}; on loopback {FAST.per_host}].",
-)
-@click.option(
-    "--delay",
-    type=SECONDS,
-    metavar="S",
-    help=f"Seconds between two requests to a host [default: {POLITE.delay_s:g}; on loopback 0].",
-)
-@click.option("--ignore-robots", is_flag=True, help="Don't ask for robots.txt.")
-@click.option(
-    "--contact",
-    metavar="URL|MAIL",
-    help="Whom a site's owner may ask; we call ourselves Holdfast/VERSION (+CONTACT).",
-)
-@click.option("--user-agent", metavar="UA", help="What to call ourselves instead; name a contact in it.")
-@click.option(
-    "--checkpoint-items", type=COUNT, default=10, show_default=True, metavar="N", help="Commit after N pages,"
-)
-@click.option(
-    "--checkpoint-seconds",
-    type=DURATION,
-    default=120.0,
-    metavar="S",
-    help="or after S seconds [default: 120].",
-)
-@click.option(
-    "--durability",
-    type=click.Choice([one.value for one in Durability]),
-    default=Durability.PROCESS.value,
-    show_default=True,
-    help="What a committed page survives: any kill, or a power cut as well.",
-)
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Export to FILE at the end.")
-@click.option("--fresh", is_flag=True, help="Start a new job, whatever is there.")
-@click.option("--wait", is_flag=True, help="If another process works on the job, wait for it.")
-@click.option("--json", is_flag=True, help="Print one JSON object on stdout at the end.")
-@click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
+@crawl_options
 @common
-def crawl(urls: tuple[str, ...], **options: Unpack[Options]) -> int:
+def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as click names them, see cli.options
     """Crawl a site, here, until it is done.
 
     The same command again resumes: a job is known by its --name, else by its start URLs. Other limits are
@@ -157,70 +52,7 @@ def crawl(urls: tuple[str, ...], **options: Unpack[Options]) -> int:
     return in_home(work, create=True, runs=True)
 
 
-def asked_for(urls: tuple[str, ...], options: Options) -> NewJob:
-    """The job that the command line describes. UsageError says what is wrong with it."""
-    from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
-
-    name = options["name"]
-    if name is not None and not (name.strip() and name.isprintable()):
-        raise UsageError("a name is some printable text, such as --name docs")
-    spec = SiteSpec.asked(
-        urls,
-        options["scope"],
-        include=options["include"],
-        exclude=options["exclude"],
-        ignore_robots=options["ignore_robots"],
-        user_agent=_user_agent(options["user_agent"], options["contact"]),
-    )
-    default = FAST if all(map(on_loopback, spec.start_urls)) else POLITE
-    delay = options["delay"]
-    return NewJob(
-        kind=KIND,
-        identity=identity(name, spec),
-        spec=spec.to_json(),
-        name=name,
-        limits=Limits(
-            max_pages=options["max_pages"],
-            max_depth=options["max_depth"],
-            max_bytes=options["max_bytes"],
-            time_limit_s=options["time_limit"],
-        ),
-        pace=Pace(
-            concurrency=options["concurrency"] or default.concurrency,
-            per_host=options["per_host"] or default.per_host,
-            delay_s=default.delay_s if delay is None else delay,
-        ),
-        checkpoints=CheckpointPolicy(options["checkpoint_items"], options["checkpoint_seconds"]),
-        durability=Durability(options["durability"]),
-        fixed=FIXED,
-    )
-
-
-def _user_agent(own: str | None, contact: str | None) -> str | None:
-    if contact is None:
-        return own
-    if own is not None:
-        raise UsageError("--user-agent replaces the name that --contact is added to; name the contact in it")
-    from holdfast.bootstrap import USER_AGENT
-
-    is_mail = "@" in contact and ":" not in contact
-    return f"{USER_AGENT} (+{'mailto:' if is_mail else ''}{contact})"
-
-
-def on_loopback(url: str) -> bool:
-    """Whether a canonical URL leads to this very machine, as far as its host says so itself."""
-    from ipaddress import ip_address
-
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int:
+async def _crawl(home: "Home", new: NewJob, options: Mapping[str, Any], ask: "Ask") -> int:
     from holdfast.cli.foreground import finish, listening, run_here
     from holdfast.cli.screen import screen
     from holdfast.engine.start import Step
@@ -242,7 +74,7 @@ async def _crawl(home: "Home", new: NewJob, options: Options, ask: "Ask") -> int
                 raise
 
 
-async def _start(home: "Home", new: NewJob, options: Options, shown: "Screen") -> "Started":
+async def _start(home: "Home", new: NewJob, options: Mapping[str, Any], shown: "Screen") -> "Started":
     from holdfast.engine.start import start
 
     def waits(holder: Heartbeat) -> None:

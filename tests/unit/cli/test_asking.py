@@ -10,7 +10,8 @@ from protego import Protego as Robots
 
 from holdfast import __version__
 from holdfast.cli import crawl as command
-from holdfast.cli.crawl import FAST, POLITE, asked_for, on_loopback
+from holdfast.cli.asking import asked_for, on_loopback
+from holdfast.cli.options import FAST, POLITE
 from holdfast.domain.checkpoint import CheckpointPolicy
 from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Durability, Limits, Pace

@@ -46,9 +46,13 @@ def test_reading_is_strict(change):
 
 def test_a_missing_part_is_named():
     data = SPEC.to_json()
-    del data["scope"]
-    with pytest.raises(UsageError, match="'scope'"):
+    del data["start_urls"]
+    with pytest.raises(UsageError, match="site spec needs 'start_urls'"):
         SiteSpec.from_json(data)
+
+
+def test_a_part_that_an_older_version_did_not_write_takes_its_default():
+    assert SiteSpec.from_json({"start_urls": ["https://example.com/"]}) == SiteSpec(("https://example.com/",))
 
 
 def test_what_a_person_asks_for():

@@ -3,17 +3,17 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
+from holdfast.pipelines.site import stored
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
 
-_T = TypeVar("_T")
 _MAX_IDENTITY_CHARS = 400
 
 
@@ -79,34 +79,13 @@ class SiteSpec:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, for the ledger."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-        }
+        return stored.to_json(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The spec that `to_json` gave. UsageError for anything unknown, missing or of the wrong type."""
-        kinds = {field.name: field.type for field in fields(cls)}
-        unknown = sorted(set(data) - set(kinds))
-        if unknown:
-            raise UsageError(f"a site crawl knows no {unknown[0]!r}; it has: {', '.join(kinds)}")
-        try:
-            start_urls = tuple(canonical(url) for url in _strings(data["start_urls"]))
-            return cls(
-                start_urls,
-                Scope(data["scope"]),
-                _strings(data["include"]),
-                _strings(data["exclude"]),
-                _typed(data["ignore_robots"], bool),
-                None if data["user_agent"] is None else _typed(data["user_agent"], str),
-                _typed(data["max_external"], int),
-            )
-        except KeyError as missing:
-            raise UsageError(f"a site crawl needs {missing.args[0]!r}") from None
-        except (TypeError, ValueError) as error:
-            if isinstance(error, UsageError):
-                raise
-            raise UsageError(f"this is no site crawl: {error}") from None
+        spec = stored.from_json(cls, data)
+        return replace(spec, start_urls=tuple(canonical(url) for url in spec.start_urls))
 
 
 def identity(name: str | None, spec: SiteSpec) -> str:
@@ -128,16 +107,3 @@ def _checked(pattern: str) -> None:
     except (re.error, OverflowError, RecursionError) as error:
         hint = "put a backslash before a character that is meant as itself"
         raise UsageError(f"{pattern!r} is not a regular expression: {error}; {hint}") from None
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise TypeError(f"{value!r} is not a list of texts")
-    return tuple(value)
-
-
-def _typed(value: object, kind: type[_T]) -> _T:
-    # `bool` is an `int` to Python, not to us.
-    if type(value) is not kind:
-        raise TypeError(f"{value!r} is not a {kind.__name__}")
-    return value

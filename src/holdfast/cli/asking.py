@@ -1,0 +1,79 @@
+"""From the options of a crawl to the job that is asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from holdfast.cli.options import FAST, POLITE
+from holdfast.domain.checkpoint import CheckpointPolicy
+from holdfast.domain.errors import UsageError
+from holdfast.domain.job import Durability, Limits, NewJob, Pace
+
+FIXED = frozenset({"start_urls", "scope", "include", "exclude"})
+"""What makes it another crawl: changing it takes --fresh."""
+
+
+def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
+    """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
+    from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
+
+    name = options["name"]
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise UsageError("a name is some printable text, such as --name docs")
+    spec = SiteSpec.asked(
+        urls,
+        options["scope"],
+        include=options["include"],
+        exclude=options["exclude"],
+        ignore_robots=options["ignore_robots"],
+        user_agent=_user_agent(options["user_agent"], options["contact"]),
+    )
+    return NewJob(
+        kind=KIND,
+        identity=identity(name, spec),
+        spec=spec.to_json(),
+        name=name,
+        limits=Limits(
+            max_pages=options["max_pages"],
+            max_depth=options["max_depth"],
+            max_bytes=options["max_bytes"],
+            time_limit_s=options["time_limit"],
+        ),
+        pace=_pace(FAST if all(map(on_loopback, spec.start_urls)) else POLITE, options),
+        checkpoints=CheckpointPolicy(options["checkpoint_items"], options["checkpoint_seconds"]),
+        durability=Durability(options["durability"]),
+        fixed=FIXED,
+    )
+
+
+def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:
+    delay = options["delay"]
+    return Pace(
+        concurrency=options["concurrency"] or default.concurrency,
+        per_host=options["per_host"] or default.per_host,
+        delay_s=default.delay_s if delay is None else delay,
+    )
+
+
+def _user_agent(own: str | None, contact: str | None) -> str | None:
+    if contact is None:
+        return own
+    if own is not None:
+        raise UsageError("--user-agent replaces the name that --contact is added to; name the contact in it")
+    from holdfast.bootstrap import USER_AGENT
+
+    is_mail = "@" in contact and ":" not in contact
+    return f"{USER_AGENT} (+{'mailto:' if is_mail else ''}{contact})"
+
+
+def on_loopback(url: str) -> bool:
+    """Whether a canonical URL leads to this very machine, as far as its host says so itself."""
+    from ipaddress import ip_address
+
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,155 @@
+"""The options of `crawl`, under the headings of its help. `cli.asking` makes a job of them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, SECONDS, SIZE
+from holdfast.domain.job import Durability, Pace
+
+if TYPE_CHECKING:
+    from click.decorators import FC
+else:
+    FC = TypeVar("FC")
+
+POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0)
+"""For strangers' sites."""
+FAST = Pace(concurrency=16, per_host=16, delay_s=0.0)
+"""For sites on this very machine."""
+
+_PATTERN_HELP = "a regular expression, searched for in the whole URL; may be given again."
+
+
+class Option(click.Option):
+    """An option that stands under a heading of the help."""
+
+    def __init__(self, *args: Any, heading: str = "Options", **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+
+
+class Headed(click.Command):
+    """A command whose help lists its options under their headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """In the order in which the headings first appear."""
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                headings.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
+        for heading, records in headings.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def option(*names: str, **how: Any) -> Callable[[str], Callable[[FC], FC]]:  # noqa: ANN401 - click's own
+    """One option, still without its heading."""
+    return lambda heading: click.option(*names, cls=Option, heading=heading, **how)
+
+
+def crawl_options(command: FC) -> FC:
+    """All options of a crawl."""
+    for heading, options in reversed(_HEADINGS.items()):
+        for add in reversed(options):
+            command = add(heading)(command)
+    return command
+
+
+_HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
+    "The job": (
+        option("--name", metavar="N", help="Call the job N; the same name is the same job."),
+        option("--fresh", is_flag=True, help="Start a new job, whatever is there."),
+        option("--wait", is_flag=True, help="If another process works on the job, wait for it."),
+    ),
+    "Limits": (
+        option("-n", "--max-pages", type=COUNT, metavar="N", help="Stop after exactly N pages."),
+        option(
+            "-d",
+            "--max-depth",
+            type=click.IntRange(0, 10**9),
+            metavar="N",
+            help="Follow N links deep at most.",
+        ),
+        option(
+            "--max-bytes",
+            type=SIZE,
+            metavar="B",
+            help="Stop before the bodies fetched take more than B, such as 500MB.",
+        ),
+        option(
+            "--time-limit", type=DURATION, metavar="T", help="Stop after so much active time, such as 30m."
+        ),
+    ),
+    "What belongs to it": (
+        option(
+            "--scope",
+            type=click.Choice(["host", "domain", "prefix", "any"]),
+            default="host",
+            show_default=True,
+            help="Which URLs belong to it.",
+        ),
+        option("--include", multiple=True, metavar="RE", help=f"Follow only URLs that fit: {_PATTERN_HELP}"),
+        option("--exclude", multiple=True, metavar="RE", help=f"Don't follow URLs that fit: {_PATTERN_HELP}"),
+    ),
+    "Pace": (
+        option(
+            "-c",
+            "--concurrency",
+            type=AT_ONCE,
+            metavar="N",
+            help=f"Requests at a time in all [default: {POLITE.concurrency}].",
+        ),
+        option(
+            "--per-host",
+            type=AT_ONCE,
+            metavar="N",
+            help=f"Requests at a time to one host [default: {POLITE.per_host}; on loopback {FAST.per_host}].",
+        ),
+        option(
+            "--delay",
+            type=SECONDS,
+            metavar="S",
+            help=f"Seconds between two requests to a host [default: {POLITE.delay_s:g}; on loopback 0].",
+        ),
+    ),
+    "Manners": (
+        option("--ignore-robots", is_flag=True, help="Don't ask for robots.txt."),
+        option(
+            "--contact",
+            metavar="URL|MAIL",
+            help="Whom a site's owner may ask; we call ourselves Holdfast/VERSION (+CONTACT).",
+        ),
+        option("--user-agent", metavar="UA", help="What to call ourselves instead; name a contact in it."),
+    ),
+    "Checkpoints": (
+        option(
+            "--checkpoint-items",
+            type=COUNT,
+            default=10,
+            show_default=True,
+            metavar="N",
+            help="Commit after N pages,",
+        ),
+        option(
+            "--checkpoint-seconds",
+            type=DURATION,
+            default=120.0,
+            metavar="S",
+            help="or after S seconds [default: 120].",
+        ),
+        option(
+            "--durability",
+            type=click.Choice([one.value for one in Durability]),
+            default=Durability.PROCESS.value,
+            show_default=True,
+            help="What a committed page survives: any kill, or a power cut as well.",
+        ),
+    ),
+    "Output": (
+        option("-o", "--output", type=FILE, metavar="FILE", help="Export to FILE at the end."),
+        option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
+        option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
+    ),
+}
