@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from holdfast.cli.words import clean, size
+from holdfast.cli.words import clean, plural, size
 from holdfast.domain.errors import DamagedJob, HoldfastError
 from holdfast.settings import Settings
 
@@ -135,7 +135,7 @@ def _ledger(settings: Settings) -> Iterator[Finding]:
                 if isinstance(job, DamagedJob):
                     raise job
             unfinished = await home.tools.jobs.unfinished()
-            return f"{len(jobs)} jobs" + (
+            return plural(len(jobs), "job") + (
                 f", {len(unfinished)} with an interrupted change" if unfinished else ""
             )
 

@@ -28,16 +28,22 @@ class Option(click.Option):
         super().__init__(*args, **kwargs)
         self.heading = heading
 
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Without the range: bounds so wide only guard us, and a complaint names them."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
 
 class Headed(click.Command):
     """A command whose help lists its options under their headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """In the order in which the headings first appear."""
+        """In the order in which the headings first appear; what every command has comes last."""
         headings: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
+        for parameter in sorted(self.get_params(ctx), key=lambda each: not isinstance(each, Option)):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 headings.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
         for heading, records in headings.items():
             with formatter.section(heading):
