@@ -12,27 +12,11 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from holdfast.crawl.charset import as_utf8, detect
+from holdfast.crawl.document import Document, Kind
 
 MAX_TITLE_CHARS = 1000
 MAX_DESCRIPTION_CHARS = 5000
 MAX_LANG_CHARS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What the crawl needs of an HTML page. URLs are as written, not resolved."""
-
-    title: str
-    lang: str
-    description: str
-    canonical: str | None
-    """The href of link[rel=canonical]."""
-    base_href: str | None
-    """The href of the first base[href]: links are relative to it."""
-    links: list[str]
-    """Hrefs, stripped, each once: anchors in document order, then areas, frames and pagination."""
-    charset: str
-    """The encoding that the body was read in; with it as the hint, reading again gives the same page."""
 
 
 _OPENINGS = (b"<!doctype html", b"<html", b"<head", b"<body")
@@ -46,13 +30,14 @@ def is_html(content_type: str, body: bytes) -> bool:
     return body[:512].lstrip(b"\xef\xbb\xbf \t\r\n\f")[:14].lower().startswith(_OPENINGS)
 
 
-def parse(body: bytes, charset_hint: str | None = None) -> Page:
+def parse(body: bytes, charset_hint: str | None = None) -> Document:
     """Read a decoded body. `charset_hint` is the charset label of the Content-Type."""
     charset = detect(body, charset_hint)
     tree = LexborHTMLParser(as_utf8(body, charset))
     head = _read_head(tree)
     root = tree.root
-    return Page(
+    return Document(
+        Kind.HTML,
         title=_line(head.title, MAX_TITLE_CHARS),
         lang=_line(root.attrs.get("lang") if root is not None else None, MAX_LANG_CHARS),
         description=_line(head.description, MAX_DESCRIPTION_CHARS),

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.crawl.html import MAX_TITLE_CHARS, Page, is_html, parse, visible_text
+from holdfast.crawl.document import Document, Kind
+from holdfast.crawl.html import MAX_TITLE_CHARS, is_html, parse, visible_text
 
 PAGE = b"""<!DOCTYPE html><html lang="en-GB"><head><title> A
  title</title><meta name=Description content="It  says"><base href=/x/>
@@ -14,7 +15,8 @@ PAGE = b"""<!DOCTYPE html><html lang="en-GB"><head><title> A
 
 
 def test_a_page():
-    assert parse(PAGE) == Page(
+    assert parse(PAGE) == Document(
+        Kind.HTML,
         title="A title",
         lang="en-GB",
         description="It says",

@@ -4,10 +4,11 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.crawl.charset import by_label, of_content_type
-from holdfast.crawl.html import Page, is_html, parse
+from holdfast.crawl.document import Document
+from holdfast.domain.item import Record
 from holdfast.domain.url import MAX_URL_BYTES, join
 from holdfast.ports.fetcher import Response
+from holdfast.ports.segments import Exchange
 
 MAX_HEADER_CHARS = 512
 
@@ -35,29 +36,25 @@ def facts_of(response: Response) -> tuple[dict[str, Any], bytes]:
     }, digest
 
 
-def read_page(body: bytes, content_type: str, charset: str | None = None) -> Page | None:
-    """The page in an HTML body; None for other content. `charset` is what an earlier reading found out."""
-    if not is_html(content_type, body):
-        return None
-    return parse(body, charset or of_content_type(content_type))
+def record_of(kind: str, response: Response, **more: str) -> Record:
+    """The record of a response that gave no page, with its evidence."""
+    data, digest = facts_of(response)
+    return Record(kind, data | more, Exchange(response.undecoded(), digest))
 
 
-def base_of(url: str, page: Page) -> str:
+def base_of(url: str, document: Document) -> str:
     """What the links of a page at that URL are relative to."""
     # A <base> that leads elsewhere than the web is ignored, as browsers do.
-    return (join(url, page.base_href) if page.base_href else None) or url
+    return (join(url, document.base_href) if document.base_href else None) or url
 
 
-def page_facts(base: str, page: Page | None, content_type: str) -> dict[str, Any]:
+def page_facts(base: str, document: Document) -> dict[str, Any]:
     """What a page record says beyond its response."""
-    if page is None:
-        charset = by_label(of_content_type(content_type)) or ""
-        return {"title": "", "lang": "", "description": "", "canonical": None, "charset": charset}
-    canonical = join(base, page.canonical) if page.canonical else None
+    canonical = join(base, document.canonical) if document.canonical else None
     return {
-        "title": page.title,
-        "lang": page.lang,
-        "description": page.description,
+        "title": document.title,
+        "lang": document.lang,
+        "description": document.description,
         "canonical": canonical if canonical is not None and len(canonical) <= MAX_URL_BYTES else None,
-        "charset": page.charset,
+        "charset": document.charset,
     }

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holdfast.crawl.readers import read
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
-from holdfast.pipelines.site.facts import base_of, read_page
+from holdfast.pipelines.site.facts import base_of
 from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
 from holdfast.pipelines.site.links import all_findings, found
 from holdfast.pipelines.site.seeds import Notes, judge_for
@@ -49,11 +50,9 @@ class SitePipeline:
         if record.kind != "page" or reading is None:
             return ()
         data = record.data
-        page = read_page(reading.body, data["content_type"], data["charset"])
-        if page is None:
-            return ()
-        base = base_of(item.url, page)
-        findings = all_findings(base, page.links, judge, (item.id, item.url), item.depth + 1)
+        document = read(reading.body, data["content_type"], data["charset"])
+        base = base_of(item.url, document)
+        findings = all_findings(base, document.links, judge, (item.id, item.url), item.depth + 1)
         if item.rejudge:
             return [finding for finding in findings if finding.skip != SkipReason.EXTERNAL]
         return findings

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.crawl.charset import decoded, detect
-from holdfast.crawl.html import is_html, visible_text
+from holdfast.crawl.readers import text
 from holdfast.ports.segments import Reading
 
 COLUMNS = (
@@ -40,20 +39,10 @@ def page_row(
         "parent": parent_url,
         "fetched_at": _iso(data["fetched_at"]),
         "content_type": data["content_type"].partition(";")[0].strip().lower(),
-        "text": "" if reading is None else text_of(data, reading.body),
+        "text": "" if reading is None else text(reading.body, data["content_type"], data["charset"]),
     }
     return {column: derived[column] if column in derived else data[column] for column in COLUMNS}
 
 
 def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
-
-
-def text_of(data: Mapping[str, Any], body: bytes) -> str:
-    """What a reader sees of HTML, the characters of text/*, nothing of anything else."""
-    content_type, charset = data["content_type"], data["charset"] or None
-    if is_html(content_type, body):
-        return visible_text(body, charset)
-    if content_type.strip().lower().startswith("text/"):
-        return decoded(body, detect(body, charset, html=False))
-    return ""

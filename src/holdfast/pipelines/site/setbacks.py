@@ -1,0 +1,74 @@
+"""What becomes of an item that gave no good answer: tried again, waited for, or failed with its evidence."""
+
+from collections.abc import Callable
+
+from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
+from holdfast.domain.item import Failed, Item, Outcome, RetryAt
+from holdfast.domain.retry import (
+    Cause,
+    GiveUp,
+    RetryPolicy,
+    cause_of_status,
+    parse_http_date,
+    parse_retry_after,
+)
+from holdfast.pipelines.site.facts import record_of
+from holdfast.ports.clock import Clock
+from holdfast.ports.fetcher import FetchFailed, Response
+
+
+class Setbacks:
+    """Decides for one claim, by the policy and by what is known of the hosts."""
+
+    def __init__(
+        self, clock: Clock, jitter: Callable[[], float], policy: RetryPolicy, outages: Outages
+    ) -> None:
+        self._clock = clock
+        self._jitter = jitter
+        self._policy = policy
+        self._outages = outages
+
+    def unfetched(self, item: Item, failed: FetchFailed) -> Outcome:
+        """There was no whole response."""
+        if not failed.transient:
+            return Failed(failed.reason)
+        surely = failed.reason in NOBODY_THERE
+        return (
+            self._outage(item, failed.reason, surely=surely)
+            or self._again(item, Cause.NETWORK, failed.reason)
+            or Failed(failed.reason)
+        )
+
+    def unanswered(self, item: Item, response: Response) -> Outcome:
+        """There was one, and it is neither a body nor a redirect."""
+        reason = f"http_{response.status}"
+        now = self._clock.wall()
+        sent = parse_http_date(response.header("date") or "", now)
+        wish = parse_retry_after(response.header("retry-after"), now if sent is None else sent)
+        cause = cause_of_status(response.status, asked_to_wait=wish is not None)
+        if wish is None and response.status in GATEWAY_STATUSES:
+            outage = self._outage(item, reason, surely=False)
+            if outage is not None:
+                return outage
+        again = None if cause is None else self._again(item, cause, reason, wish)
+        return again or failed(reason, response)
+
+    def _outage(self, item: Item, reason: str, *, surely: bool) -> RetryAt | None:
+        """Its host is down, which is not the item's fault: later, and not counted."""
+        wait_s = self._outages.failed(item.host, surely=surely)
+        if wait_s is None:
+            return None
+        due = self._clock.wall() + wait_s
+        return RetryAt(due, reason, due, tried=False)
+
+    def _again(self, item: Item, cause: Cause, reason: str, wish_s: float | None = None) -> RetryAt | None:
+        decision = self._policy.decide(cause, item.attempts, self._jitter(), wish_s)
+        if isinstance(decision, GiveUp):
+            return None
+        due = self._clock.wall() + decision.delay_s
+        return RetryAt(due, reason, due if cause is Cause.THROTTLED else None)
+
+
+def failed(reason: str, response: Response) -> Failed:
+    """For good, with the response as evidence."""
+    return Failed(reason, (record_of("error", response, reason=reason),))

@@ -1,0 +1,39 @@
+"""One request as a browser would make it: a gate that sets a cookie and sends back to the same URL is passed."""
+
+from holdfast.domain.url import join_location
+from holdfast.pipelines.site.redirects import REDIRECTS
+from holdfast.ports.fetcher import Fetcher, Request, Response
+
+MAX_COOKIE_TRIES = 2
+MAX_COOKIE_CHARS = 4096
+
+
+async def visit(fetcher: Fetcher, url: str) -> Response:
+    """The response. Where it redirects to itself to set a cookie, it is asked for again with that."""
+    cookies: dict[str, str] = {}
+    response = await fetcher.fetch(Request(url))
+    for _ in range(MAX_COOKIE_TRIES):
+        if response.status not in REDIRECTS:
+            break
+        if join_location(url, response.header("location") or "") != url:
+            break
+        given = _cookies(response)
+        if not given:
+            break
+        cookies |= given
+        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        if len(header) > MAX_COOKIE_CHARS:
+            break
+        response = await fetcher.fetch(Request(url, headers=(("Cookie", header),)))
+    return response
+
+
+def _cookies(response: Response) -> dict[str, str]:
+    """The cookies that a response sets, without attributes: they live for this one URL and moment only."""
+    cookies = {}
+    for key, header in response.headers:
+        if key.lower() == "set-cookie":
+            name, equals, value = header.partition(";")[0].partition("=")
+            if equals and name.strip() and header.isprintable():
+                cookies[name.strip()] = value.strip()
+    return cookies
