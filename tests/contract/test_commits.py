@@ -10,7 +10,7 @@ from tests.kit.clock import NOON
 from holdfast.domain.checkpoint import CheckpointReason, Counters
 from holdfast.domain.commit import Appended, Location, Stored
 from holdfast.domain.errors import StorageFailed
-from holdfast.domain.item import Done, Failed, Record, Redirected, Rejudged, RetryAt, Skipped
+from holdfast.domain.item import Consulted, Done, Failed, Record, Redirected, Rejudged, RetryAt, Skipped
 
 
 async def counters(work: Working) -> dict[str, int]:
@@ -28,29 +28,32 @@ async def pending(work: Working) -> dict[str, int]:
 
 
 async def test_each_outcome_takes_its_item_where_it_belongs(store):
-    work = await store.working("a", "b", "c", "d", "e")
-    a, b, c, d, e = await work.take()
+    work = await store.working("a", "b", "c", "d", "e", "f")
+    a, b, c, d, e, f = await work.take()
     committed = await work.commit(
         done(a, body=b"12345"),
         handled(b, Redirected((found("b2", 0),), "redirect", (page(b.url, b"12"),))),
         handled(c, Failed("http 404", (page(c.url, b"123"),))),
         handled(d, Skipped("robots")),
         handled(e, RetryAt(NOON + 60, "timeout")),
+        handled(f, Consulted((page(f.url, b"1234"),), (found("b2", 0),), reason="http_200")),
     )
     assert await counters(work) == {
-        "found": 6,
+        "found": 7,
         "queued": 2,
         "done": 1,
         "redirected": 1,
         "failed": 1,
         "skipped": 1,
-        "bytes": 10,
+        "consulted": 1,
+        "bytes": 14,
     }
     assert committed.counters == (await work.job()).counters
     assert {(t.status, t.reason): t.count for t in await store.jobs.tallies(work.lease.job_id)} == {
         ("done", ""): 1,
         ("redirected", "redirect"): 1,
         ("failed", "http 404"): 1,
+        ("consulted", "http_200"): 1,
         ("skipped", "robots"): 1,
         ("pending", ""): 2,
     }
@@ -226,18 +229,19 @@ async def test_what_the_handler_itself_skipped_is_not_tried_for_ever(store):
     await work.honest()
 
 
-@pytest.mark.parametrize("outcome", [Done, Redirected])
-async def test_a_nearer_finding_of_a_settled_item_has_its_links_judged_again(store, outcome):
+@pytest.mark.parametrize("kind", ["done", "redirected", "consulted"])
+async def test_a_nearer_finding_of_a_settled_item_has_its_links_judged_again(store, kind):
     work = await store.working("a", "b")
     a, b = await work.take()
     await work.commit(done(a, found("x", 5)))
     x = await work.item("x")
-    record = page(x.url)
-    await work.commit(
-        handled(
-            x, Done((record,)) if outcome is Done else Redirected((found("y", 5),), "redirect", (record,))
-        )
-    )
+    records = (page(x.url),)
+    outcome = {
+        "done": Done(records),
+        "redirected": Redirected((found("y", 5),), "redirect", records),
+        "consulted": Consulted(records),
+    }[kind]
+    await work.commit(handled(x, outcome))
     await work.commit(done(b, found("x", 1)))
     (again,) = await store.ledger.take_rejudged(work.lease, limit=9, taken=[])
     assert (again.id, again.depth, again.rejudge) == (x.id, 1, True)
@@ -305,6 +309,34 @@ async def test_a_scope_that_grew_has_everything_judged_again_that_was_settled_by
         b.url,
         r.url,
     ]
+    await work.honest()
+
+
+async def test_a_scope_that_grew_has_what_was_consulted_judged_again_too(store):
+    work = await store.working("map", "moves")
+    sitemap, moves = await work.take()
+    await work.commit(
+        handled(sitemap, Consulted((page(sitemap.url),), (found("out/x", 1, skip="external"),)))
+    )
+    await work.commit(handled(moves, Redirected((), "redirect", (page(moves.url),), widens=True)))
+    (again,) = await store.ledger.take_rejudged(work.lease, limit=9, taken=[])
+    assert again.url == sitemap.url
+    await work.honest()
+
+
+async def test_an_item_keeps_when_it_changed_last_as_the_last_date_said(store):
+    work = await store.working("a", "b", "c")
+    a, b, c = await work.take()
+    dated = [replace(found("x", 1), lastmod="2024-05-01"), replace(found("y", 1), lastmod="2024-05-02")]
+    await work.commit(done(a, *dated, found("z", 1)))
+    await work.commit(done(b, replace(found("y", 1), lastmod="2025-01-01T10:00:00Z"), found("x", 1)))
+    await work.commit(done(c, replace(found("z", 1), lastmod="2023"), found("z", 1)))
+    kept = {item.url.rpartition("/")[2]: item.lastmod for item in await work.take()}
+    assert kept == {"x": "2024-05-01", "y": "2025-01-01T10:00:00Z", "z": "2023"}
+    x = await work.item("x")
+    await work.commit(done(x))
+    row = await store.ledger.record(work.lease.job_id, x.id)
+    assert row.item.lastmod == "2024-05-01"
     await work.honest()
 
 

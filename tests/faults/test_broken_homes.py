@@ -279,7 +279,7 @@ def test_what_robots_txt_closed_stays_so_whatever_leads_there(whole):
 # -- counters and numbers
 
 
-COUNTERS = ["found", "queued", "done", "failed", "skipped", "redirected", "bytes", "external"]
+COUNTERS = ["found", "queued", "done", "failed", "skipped", "redirected", "consulted", "bytes", "external"]
 
 
 @pytest.mark.parametrize("place", range(len(COUNTERS)), ids=COUNTERS)
@@ -320,9 +320,7 @@ def test_a_shifted_depth_is_named_even_where_all_commits_were_adapted(home, dept
     assert named(home) == {("counter", "chunk 1 depth")}
 
 
-@pytest.mark.parametrize(
-    "name", ["found", "queued", "done", "failed", "skipped", "redirected", "bytes", "external"]
-)
+@pytest.mark.parametrize("name", COUNTERS)
 def test_a_shifted_chunk_counter_is_named(home, name):
     home.breaks(f"UPDATE chunks SET {name} = {name} + 1")
     found = named(home)

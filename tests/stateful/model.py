@@ -3,11 +3,23 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from holdfast.domain.item import Done, Failed, Found, Item, Outcome, Redirected, Rejudged, RetryAt, Skipped
+from holdfast.domain.item import (
+    Consulted,
+    Done,
+    Failed,
+    Found,
+    Item,
+    Outcome,
+    Redirected,
+    Rejudged,
+    RetryAt,
+    Skipped,
+)
 
 MAX_RECOVERIES = 3
 MAX_STALLS = 2
 DUE_CAP_S = 6 * 3600.0
+READ = {"done", "redirected", "consulted"}
 
 
 @dataclass
@@ -21,6 +33,7 @@ class Page:
     due_at: float | None = None
     rejudge: bool = False
     skipped_by_handler: bool = False
+    lastmod: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,12 +104,13 @@ class Model:
             if known is None:
                 reasons = sorted((found.depth, index) for index, found in enumerate(each))
                 reason = "" if admitted else each[reasons[0][1]].skip or ""
-                self.pages[url] = Page(url, depth, "pending" if admitted else "skipped", reason)
+                known = self.pages[url] = Page(url, depth, "pending" if admitted else "skipped", reason)
             elif known.status == "skipped" and admitted and not known.skipped_by_handler:
                 known.status, known.reason, known.depth = "pending", "", min(known.depth, depth)
             elif depth < known.depth:
                 known.depth = depth
-                known.rejudge |= admitted and known.status in {"done", "redirected"}
+                known.rejudge |= admitted and known.status in READ
+            known.lastmod = next((found.lastmod for found in each if found.lastmod), known.lastmod)
 
     # -- what was handled
 
@@ -114,19 +128,23 @@ class Model:
                 page.status = "done"
             case Redirected(reason=reason):
                 page.status, page.reason = "redirected", reason
+            case Consulted(reason=reason):
+                page.status, page.reason = "consulted", reason or ""
             case Failed(reason=reason):
                 page.status, page.reason = "failed", reason
             case Skipped(reason=reason):
                 page.status, page.reason, page.skipped_by_handler = "skipped", reason, True
             case RetryAt(due_at=due_at):
                 page.due_at = due_at
-        page.rejudge = page.status in {"done", "redirected"} and page.depth < item.depth
+        page.rejudge = page.status in READ and page.depth < item.depth
 
     def widen(self) -> None:
         """The scope grew: whatever was settled by its links is to be judged again."""
         for url in self.rows:
             page = self.pages[url]
-            page.rejudge |= page.status == "done" or (page.status == "redirected" and page.depth > 0)
+            page.rejudge |= page.status in {"done", "consulted"} or (
+                page.status == "redirected" and page.depth > 0
+            )
 
     def progress(self) -> None:
         """Something was handled and committed."""

@@ -22,7 +22,17 @@ from tests.stateful.model import DUE_CAP_S, MAX_RECOVERIES, MAX_STALLS, Bytes, M
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Appended, Ending, Location, Stored
 from holdfast.domain.errors import LeaseLost
-from holdfast.domain.item import Done, Failed, Handled, Item, Redirected, Rejudged, RetryAt, Skipped
+from holdfast.domain.item import (
+    Consulted,
+    Done,
+    Failed,
+    Handled,
+    Item,
+    Redirected,
+    Rejudged,
+    RetryAt,
+    Skipped,
+)
 from holdfast.domain.job import Limits
 from holdfast.domain.lease import Heartbeat, Standing
 from holdfast.domain.recovery import Recovery
@@ -215,19 +225,24 @@ class Ledger(RuleBasedStateMachine):
                 skip = "depth"
             elif draw(st.integers(0, 9)) == 0:
                 skip = "nofollow"
-            result.append(found(link, depth, parent=item.id, skip=skip))
+            lastmod = draw(st.sampled_from([None, None, "2024-05-01"]))
+            result.append(replace(found(link, depth, parent=item.id, skip=skip), lastmod=lastmod))
         return tuple(result)
 
-    def outcome(self, draw, item):
+    def outcome(self, draw, item):  # noqa: PLR0911 - one for each outcome
         if item.rejudge:
             return Rejudged(self.findings(draw, item))
         record = page(item.url, draw(st.sampled_from(BODIES)))
-        match draw(st.sampled_from(["done", "done", "done", "redirected", "failed", "skipped", "retry"])):
+        match draw(
+            st.sampled_from(["done", "done", "done", "redirected", "consulted", "failed", "skipped", "retry"])
+        ):
             case "done":
                 return Done((record,), self.findings(draw, item))
             case "redirected":
                 widens = draw(st.booleans())
                 return Redirected(self.findings(draw, item), "redirect", (record,), widens=widens)
+            case "consulted":
+                return Consulted((record,), self.findings(draw, item), reason="http_200")
             case "failed":
                 return Failed("http 404", draw(st.sampled_from([(), (record,)])))
             case "skipped":
@@ -415,6 +430,7 @@ class Ledger(RuleBasedStateMachine):
         assert counters.found == len(model.pages), "each address is one item, and none is forgotten"
         assert counters.failed == len(model.urls("failed"))
         assert counters.redirected == len(model.urls("redirected"))
+        assert counters.consulted == len(model.urls("consulted"))
 
     @invariant()
     def each_record_stands_once_and_where_it_should(self) -> None:
@@ -428,6 +444,7 @@ class Ledger(RuleBasedStateMachine):
             assert row.revisit_of == _place(expected.body)
             assert row.item.depth == self.model.pages[row.item.url].depth
             assert row.status == self.model.pages[row.item.url].status
+            assert row.item.lastmod == self.model.pages[row.item.url].lastmod
         segments = self.run(self.store.ledger.segments(self.job_id))
         assert {segment.name: segment.committed for segment in segments} == self.model.segments
 

@@ -36,6 +36,7 @@ def as_json(job: Job) -> dict[str, Any]:
         "queued": counters.queued,
         "skipped": counters.skipped,
         "redirected": counters.redirected,
+        "consulted": counters.consulted,
         "found": counters.found,
         "external": counters.external,
         "bytes": counters.bytes,

@@ -129,7 +129,7 @@ def lines(facts: Facts) -> "Iterator[str]":
     yield _line(
         "others",
         f"{number(counters.failed)} failed, {number(counters.skipped)} skipped, "
-        f"{number(counters.redirected)} redirected",
+        f"{number(counters.redirected)} redirected, {number(counters.consulted)} consulted",
     )
     yield _line("limits", _limits(job))
     yield _line("pace", _pace(job))
@@ -142,6 +142,7 @@ def lines(facts: Facts) -> "Iterator[str]":
         ("failed", "failures by cause"),
         ("skipped", "skipped"),
         ("redirected", "redirects"),
+        ("consulted", "consulted"),
     ):
         found = [tally for tally in facts.tallies if tally.status == status and tally.reason]
         yield from _section(title, [(number(tally.count), clean(tally.reason)) for tally in found])

@@ -55,6 +55,8 @@ class Counters:
     failed: int = 0
     skipped: int = 0
     redirected: int = 0
+    consulted: int = 0
+    """Sitemaps, feeds and the like: read for the addresses in them, no pages."""
     bytes: int = 0
     external: int = 0
     """Rejected links that were too many to keep as items: counted, not listed."""
@@ -67,6 +69,7 @@ class Counters:
             self.failed + other.failed,
             self.skipped + other.skipped,
             self.redirected + other.redirected,
+            self.consulted + other.consulted,
             self.bytes + other.bytes,
             self.external + other.external,
         )

@@ -17,6 +17,8 @@ class ItemStatus(StrEnum):
     FAILED = "failed"
     SKIPPED = "skipped"
     REDIRECTED = "redirected"
+    CONSULTED = "consulted"
+    """Read only for the addresses in it: no page, no row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Found:
     kind: str = "page"
     parent_id: int | None = None
     skip: str | None = None
+    lastmod: str | None = None
+    """When it changed last, as whoever named it says: a W3C date, as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Item:
     """Done already, then found at a lesser depth, or the scope grew: its stored links are to be judged again."""
     host_answered: bool = False
     """Its host gave an answer before, to this item or another one of the job."""
+    lastmod: str | None = None
+    """When it changed last, as the last of those that named it with a date said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,17 @@ class Redirected:
 
 
 @dataclass(frozen=True, slots=True)
+class Consulted:
+    """It is no page: it was read for the addresses in it (a sitemap, a feed)."""
+
+    records: tuple[Record, ...]
+    found: tuple[Found, ...] = ()
+    unkept: int = 0
+    """As in Done."""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """It won't work, however often we try."""
 
@@ -123,7 +140,7 @@ class Rejudged:
     found: tuple[Found, ...] = ()
 
 
-Outcome = Done | Redirected | Failed | Skipped | RetryAt | Rejudged
+Outcome = Done | Redirected | Consulted | Failed | Skipped | RetryAt | Rejudged
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +149,10 @@ class Handled:
 
     item: Item
     outcome: Outcome
+
+
+READ = frozenset({ItemStatus.DONE, ItemStatus.REDIRECTED, ItemStatus.CONSULTED})
+"""What stands there by its stored response, which can be read again for where it leads."""
 
 
 class Meeting(StrEnum):
@@ -153,6 +174,6 @@ def meet(known_status: ItemStatus, known_depth: int, found: Found, *, handled: b
         return Meeting.REVIVED
     if found.depth >= known_depth:
         return Meeting.DEEPER
-    if known_status in {ItemStatus.DONE, ItemStatus.REDIRECTED} and found.skip is None:
+    if known_status in READ and found.skip is None:
         return Meeting.REJUDGED
     return Meeting.NEARER

@@ -50,7 +50,7 @@ async def verify(
     called with the number of records read and of those to be read, each of them twice; not every failure has one.
     """
     job = await _at_rest(tools, job)
-    settled = job.counters.done + job.counters.redirected + job.counters.failed
+    settled = job.counters.done + job.counters.redirected + job.counters.consulted + job.counters.failed
     report = Report(Progress(2 * settled, progress))
     report.add(*await tools.ledger.discrepancies(job.id))
     scanned = await check_segments(tools, job, report)

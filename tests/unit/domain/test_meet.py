@@ -19,6 +19,7 @@ STATUSES = st.sampled_from(list(ItemStatus))
         ("done", 3, 2, None, Meeting.REJUDGED),
         ("done", 3, 3, None, Meeting.DEEPER),
         ("redirected", 3, 2, None, Meeting.REJUDGED),
+        ("consulted", 3, 2, None, Meeting.REJUDGED),
         ("done", 3, 2, "external", Meeting.NEARER),
         ("failed", 3, 2, None, Meeting.NEARER),
         ("skipped", 3, 2, None, Meeting.REVIVED),

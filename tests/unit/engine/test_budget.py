@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.domain.checkpoint import Counters
-from holdfast.domain.item import Done, Failed, Record, Redirected, RetryAt, Skipped
+from holdfast.domain.item import Consulted, Done, Failed, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.job import Limits
 from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT, Budget
 
@@ -33,7 +33,9 @@ def test_what_is_in_flight_counts():
     assert two.spent() == PAGE_LIMIT
 
 
-@pytest.mark.parametrize("outcome", [Failed("x"), Skipped("x"), RetryAt(0.0, "x"), Redirected((), "x"), None])
+@pytest.mark.parametrize(
+    "outcome", [Failed("x"), Skipped("x"), RetryAt(0.0, "x"), Redirected((), "x"), Consulted(()), None]
+)
 def test_what_gives_no_page_gives_its_slot_back(outcome):
     one = budget(1)
     assert one.reserve()
@@ -46,7 +48,7 @@ def test_what_is_committed_counts():
     assert budget(5, counters=Counters(done=5)).spent() == PAGE_LIMIT
     assert not budget(5, counters=Counters(done=5)).reserve()
     assert budget(size=10, counters=Counters(bytes=10)).spent() == BYTE_LIMIT
-    assert budget(5, counters=Counters(done=4, failed=9, redirected=9)).spent() is None
+    assert budget(5, counters=Counters(done=4, failed=9, redirected=9, consulted=9)).spent() is None
 
 
 def test_after_the_page_that_did_not_fit_none_is_kept():
@@ -69,7 +71,8 @@ def test_a_page_that_fits_exactly_is_kept():
 
 STEPS = st.lists(
     st.one_of(
-        st.just("take"), st.tuples(st.integers(0, 30), st.sampled_from(["done", "failed", "redirected"]))
+        st.just("take"),
+        st.tuples(st.integers(0, 30), st.sampled_from(["done", "failed", "redirected", "consulted"])),
     ),
     max_size=200,
 )
@@ -90,6 +93,7 @@ def test_neither_limit_is_ever_exceeded_in_any_order(pages, size, steps):
                 "done": Done(records),
                 "failed": Failed("x", records),
                 "redirected": Redirected((), "x", records),
+                "consulted": Consulted(records),
             }[kind]
             if limited.settle(outcome):
                 kept += kind == "done"

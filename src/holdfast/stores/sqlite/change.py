@@ -85,6 +85,7 @@ def count(db: apsw.Connection, chunk_id: int, change: Change, external: int = 0)
             "failed": change.of(ItemStatus.FAILED),
             "skipped": change.of(ItemStatus.SKIPPED),
             "redirected": change.of(ItemStatus.REDIRECTED),
+            "consulted": change.of(ItemStatus.CONSULTED),
             "bytes": change.bytes,
             "depth": change.depth,
             "deepest": change.deepest,

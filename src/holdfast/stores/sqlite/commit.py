@@ -14,6 +14,7 @@ from holdfast.domain.checkpoint import Counters
 from holdfast.domain.commit import Commit, Committed, Ending, HostQueue, Stored
 from holdfast.domain.errors import LeaseLost, StorageFailed
 from holdfast.domain.item import (
+    Consulted,
     Done,
     Failed,
     Handled,
@@ -38,6 +39,7 @@ SQL = statements("commit")
 _SETTLED: dict[type[Outcome], ItemStatus] = {
     Done: ItemStatus.DONE,
     Redirected: ItemStatus.REDIRECTED,
+    Consulted: ItemStatus.CONSULTED,
     Failed: ItemStatus.FAILED,
     Skipped: ItemStatus.SKIPPED,
 }

@@ -28,7 +28,9 @@ def least(handled: tuple[Handled, ...]) -> list[Found]:
                 least[found.fingerprint] = found
                 continue
             one, other = sorted((rival, found), key=lambda each: (each.skip is not None, each.depth))
-            least[found.fingerprint] = replace(one, depth=other.depth) if other.depth < one.depth else one
+            least[found.fingerprint] = replace(
+                one, depth=min(one.depth, other.depth), lastmod=rival.lastmod or found.lastmod
+            )
     return list(least.values())
 
 
@@ -58,6 +60,9 @@ def discover(db: apsw.Connection, lease: Lease, findings: list[Found], change: C
                 nearer.append((item_id, found.depth, 0))
             case Meeting.REJUDGED:
                 nearer.append((item_id, found.depth, 1))
+    dated = [(found.fingerprint.hex(), found.lastmod) for found in findings if found.lastmod is not None]
+    if dated:
+        db.execute(SQL["dated"], {"dates": json_rows(dated), "job_id": lease.job_id, "run": lease.run})
     insert(db, lease, new, change)
     if revived:
         db.execute(SQL["revived"], {"items": json_rows(revived)})
@@ -90,6 +95,7 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
                 "depth": found.depth,
                 "parent_id": found.parent_id,
                 "skip": found.skip,
+                "lastmod": found.lastmod,
                 "number": change.number,
             }
         )

@@ -120,8 +120,20 @@ def job(row: Row) -> Job:
 
 def item(row: Row) -> Item:
     """A row of ledger.sql's item columns."""
-    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge, answered = row
-    return Item(item_id, url, host_id, host, depth, kind, parent_id, attempts, bool(rejudge), bool(answered))
+    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge, answered, lastmod = row
+    return Item(
+        item_id,
+        url,
+        host_id,
+        host,
+        depth,
+        kind,
+        parent_id,
+        attempts,
+        rejudge=bool(rejudge),
+        host_answered=bool(answered),
+        lastmod=lastmod,
+    )
 
 
 def checkpoint(row: Row) -> Checkpoint:
@@ -145,10 +157,10 @@ def checkpoint(row: Row) -> Checkpoint:
 def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
     status, parent_url, ordinal, kind, data, segment, start, length, digest, body, body_start, body_length = (
-        row[9:]
+        row[10:]
     )
     return RecordRow(
-        item=item((*row[:9], False)),
+        item=item((*row[:9], False, row[9])),
         status=status,
         parent_url=parent_url,
         ordinal=ordinal,

@@ -63,6 +63,7 @@ CREATE TABLE chunks (
     failed                INTEGER NOT NULL DEFAULT 0 CHECK (failed >= 0),
     skipped               INTEGER NOT NULL DEFAULT 0 CHECK (skipped >= 0),
     redirected            INTEGER NOT NULL DEFAULT 0 CHECK (redirected >= 0),
+    consulted             INTEGER NOT NULL DEFAULT 0 CHECK (consulted >= 0),
     bytes                 INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
     external              INTEGER NOT NULL DEFAULT 0 CHECK (external >= 0),
     -- Items moved since the last commit without one (new bounds, a repair): its counters are not the chunk's.
@@ -70,7 +71,7 @@ CREATE TABLE chunks (
     -- Items that a commit had settled were opened again (a repair, a second try of the start pages).
     reopened              INTEGER NOT NULL DEFAULT 0 CHECK (reopened IN (0, 1)),
     -- Each finding is in exactly one place: the counters can't drift without this row being refused.
-    CHECK (found = queued + done + failed + skipped + redirected),
+    CHECK (found = queued + done + failed + skipped + redirected + consulted),
     CHECK ((worker_id IS NOT NULL) = (status = 'in_progress'))
 ) STRICT;
 CREATE INDEX chunks_job ON chunks (job_id, run);
@@ -100,16 +101,19 @@ CREATE TABLE items (
     url            TEXT    NOT NULL,
     depth          INTEGER NOT NULL CHECK (depth >= 0),
     parent_id      INTEGER,
-    status         TEXT    NOT NULL CHECK (status IN ('pending', 'done', 'failed', 'skipped', 'redirected')),
+    status         TEXT    NOT NULL CHECK (status IN
+                     ('pending', 'done', 'failed', 'skipped', 'redirected', 'consulted')),
     reason         TEXT,
     attempts       INTEGER NOT NULL DEFAULT 0,
     due_at         REAL,
     rejudge        INTEGER CHECK (rejudge = 1),
     found_commit   INTEGER NOT NULL,
     settled_commit INTEGER,
+    -- When it changed last, as a sitemap says.
+    lastmod        TEXT,
     CHECK ((status = 'pending') = (settled_commit IS NULL)),
     CHECK (due_at IS NULL OR status = 'pending'),
-    CHECK (rejudge IS NULL OR status IN ('done', 'redirected'))
+    CHECK (rejudge IS NULL OR status IN ('done', 'redirected', 'consulted'))
 ) STRICT;
 -- No address stands twice in a run, whatever happens.
 CREATE UNIQUE INDEX items_fingerprint ON items (job_id, run, fingerprint);

@@ -21,16 +21,20 @@ SELECT i.id, i.url, i.fingerprint
 WITH counted AS (
     SELECT i.chunk_id, count(*) AS found,
            sum(i.status = 'pending') AS queued, sum(i.status = 'done') AS done, sum(i.status = 'failed') AS failed,
-           sum(i.status = 'skipped') AS skipped, sum(i.status = 'redirected') AS redirected
+           sum(i.status = 'skipped') AS skipped, sum(i.status = 'redirected') AS redirected,
+           sum(i.status = 'consulted') AS consulted
       FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
      WHERE j.id = :job_id GROUP BY i.chunk_id),
-names (name) AS (VALUES ('found'), ('queued'), ('done'), ('failed'), ('skipped'), ('redirected')),
+names (name) AS (VALUES ('found'), ('queued'), ('done'), ('failed'), ('skipped'), ('redirected'),
+                       ('consulted')),
 compared AS (
     SELECT c.id, names.name,
            CASE names.name WHEN 'found' THEN c.found WHEN 'queued' THEN c.queued WHEN 'done' THEN c.done
-                WHEN 'failed' THEN c.failed WHEN 'skipped' THEN c.skipped ELSE c.redirected END AS said,
+                WHEN 'failed' THEN c.failed WHEN 'skipped' THEN c.skipped WHEN 'redirected' THEN c.redirected
+                ELSE c.consulted END AS said,
            coalesce(CASE names.name WHEN 'found' THEN n.found WHEN 'queued' THEN n.queued WHEN 'done' THEN n.done
-                WHEN 'failed' THEN n.failed WHEN 'skipped' THEN n.skipped ELSE n.redirected END, 0) AS counted
+                WHEN 'failed' THEN n.failed WHEN 'skipped' THEN n.skipped WHEN 'redirected' THEN n.redirected
+                ELSE n.consulted END, 0) AS counted
       FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
       CROSS JOIN names LEFT JOIN counted AS n ON n.chunk_id = c.id
      WHERE j.id = :job_id)
@@ -89,10 +93,11 @@ SELECT 'host ' || h.name,
 -- name: counter__last_commit
 -- A chunk's counters are those that its last commit noted, unless items moved since.
 WITH names (place, name) AS (VALUES (0, 'found'), (1, 'queued'), (2, 'done'), (3, 'failed'), (4, 'skipped'),
-                                    (5, 'redirected'), (6, 'bytes'), (7, 'external'), (8, 'depth')),
+                                    (5, 'redirected'), (6, 'consulted'), (7, 'bytes'), (8, 'external'), (9, 'depth')),
 compared AS (
     SELECT c.id, n.name, k.number,
-           json_array(c.found, c.queued, c.done, c.failed, c.skipped, c.redirected, c.bytes, c.external, c.depth)
+           json_array(c.found, c.queued, c.done, c.failed, c.skipped, c.redirected, c.consulted, c.bytes, c.external,
+                      c.depth)
                ->> n.place AS said,
            iif(n.name = 'depth', k.depth, k.counters ->> n.place) AS noted
       FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
@@ -108,7 +113,8 @@ SELECT 'commit ' || k.number,
        'notes ' || k.counters || ' and depth ' || k.depth || coalesce(', the one before it ' || k.found_before
        || ' found and depth ' || k.depth_before, '')
   FROM (SELECT number, counters, depth, counters ->> 0 AS found,
-               (counters ->> 1) + (counters ->> 2) + (counters ->> 3) + (counters ->> 4) + (counters ->> 5) AS parts,
+               (counters ->> 1) + (counters ->> 2) + (counters ->> 3) + (counters ->> 4) + (counters ->> 5)
+               + (counters ->> 6) AS parts,
                lag(counters ->> 0) OVER one_after_another AS found_before, lag(depth) OVER one_after_another AS depth_before
           FROM commits JOIN jobs AS j ON j.id = job_id AND j.run = commits.run
          WHERE job_id = :job_id
@@ -193,10 +199,10 @@ SELECT 'job', 'is completed, and ' || count(*) || ' items wait, the first of the
 HAVING count(*) > 0;
 
 -- name: item__done_without_record
--- Each done or redirected item has its record.
+-- Each item that is done, redirected or consulted has its record.
 SELECT i.url, 'is ' || i.status || ' and has no record'
   FROM items AS i JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
- WHERE j.id = :job_id AND i.status IN ('done', 'redirected')
+ WHERE j.id = :job_id AND i.status IN ('done', 'redirected', 'consulted')
    AND NOT EXISTS (SELECT 1 FROM records AS r WHERE r.job_id = i.job_id AND r.run = i.run AND r.item_id = i.id);
 
 -- name: item__pending_with_record

@@ -26,7 +26,7 @@ UPDATE items
        reason = o.value ->> 2,
        due_at = o.value ->> 3,
        attempts = attempts + (o.value ->> 5),
-       rejudge = iif((o.value ->> 1) IN ('done', 'redirected') AND depth < (o.value ->> 4), 1, NULL),
+       rejudge = iif((o.value ->> 1) IN ('done', 'redirected', 'consulted') AND depth < (o.value ->> 4), 1, NULL),
        settled_commit = CASE WHEN (o.value ->> 1) = 'pending' THEN NULL ELSE :number END
   FROM json_each(:outcomes) AS o
  WHERE items.id = o.value ->> 0 AND items.status = 'pending';
@@ -62,9 +62,9 @@ SELECT json_group_array(json_array(f.key, i.id, i.status, i.reason, i.depth, i.h
 -- name: discovered
 -- A new item. A fingerprint that is there already is an error, never ignored.
 INSERT INTO items (job_id, run, chunk_id, host_id, kind, fingerprint, url, depth, parent_id, status, reason,
-                   found_commit, settled_commit)
+                   lastmod, found_commit, settled_commit)
 VALUES (:job_id, :run, :chunk_id, :host_id, :kind, :fingerprint, :url, :depth, :parent_id,
-        iif(:skip IS NULL, 'pending', 'skipped'), :skip, :number, iif(:skip IS NULL, NULL, :number));
+        iif(:skip IS NULL, 'pending', 'skipped'), :skip, :lastmod, :number, iif(:skip IS NULL, NULL, :number));
 
 -- name: revived
 -- What was skipped and is admitted now. Primary key.
@@ -72,6 +72,13 @@ UPDATE items
    SET status = 'pending', reason = NULL, depth = r.value ->> 1, parent_id = r.value ->> 2, settled_commit = NULL
   FROM json_each(:items) AS r
  WHERE items.id = r.value ->> 0 AND items.status = 'skipped';
+
+-- name: dated
+-- When known addresses changed last, as whoever names them now says. Unique (job_id, run, fingerprint).
+UPDATE items
+   SET lastmod = d.value ->> 1
+  FROM json_each(:dates) AS d
+ WHERE items.job_id = :job_id AND items.run = :run AND items.fingerprint = unhex(d.value ->> 0);
 
 -- name: nearer
 -- The lesser depth is kept; what has a stored body is to have its links judged again. Primary key.
@@ -85,7 +92,7 @@ UPDATE items
 -- leads to what is a start URL itself. It reads every row of the run, a few times in a job. Primary keys.
 UPDATE items SET rejudge = 1
  WHERE id IN (SELECT item_id FROM records WHERE job_id = :job_id AND run = :run)
-   AND (status = 'done' OR (status = 'redirected' AND depth > 0));
+   AND (status IN ('done', 'consulted') OR (status = 'redirected' AND depth > 0));
 
 -- name: segment
 -- How far the segment is committed. The first commit into it makes its row. Unique (job_id, name).
@@ -128,13 +135,13 @@ INSERT INTO tallies (chunk_id, status, reason, count) VALUES (:chunk_id, :status
 -- key.
 UPDATE chunks
    SET found = found + :found, queued = queued + :queued, done = done + :done, failed = failed + :failed,
-       skipped = skipped + :skipped, redirected = redirected + :redirected, bytes = bytes + :bytes,
-       external = external + :external,
+       skipped = skipped + :skipped, redirected = redirected + :redirected,
+       consulted = consulted + :consulted, bytes = bytes + :bytes, external = external + :external,
        moved = 1,
        depth = max(depth, :depth),
        deepest = max(deepest, :deepest)
  WHERE id = :chunk_id
-RETURNING found, queued, done, failed, skipped, redirected, bytes, external, depth;
+RETURNING found, queued, done, failed, skipped, redirected, consulted, bytes, external, depth;
 
 -- name: noted
 -- What the next claim should know: only a commit tells it that. A claim that ends in order takes its own attempt back:

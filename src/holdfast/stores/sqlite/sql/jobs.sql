@@ -6,8 +6,8 @@ SELECT j.id, j.public_id, j.kind, j.identity, j.name, j.owner, j.spec, j.bounds,
        j.phase, j.run, j.commit_no, j.created_at, j.started_at, j.finished_at, j.last_checkpoint_at, j.active_s,
        j.granted_s,
        coalesce(sum(c.found), 0), coalesce(sum(c.queued), 0), coalesce(sum(c.done), 0), coalesce(sum(c.failed), 0),
-       coalesce(sum(c.skipped), 0), coalesce(sum(c.redirected), 0), coalesce(sum(c.bytes), 0),
-       coalesce(sum(c.external), 0)
+       coalesce(sum(c.skipped), 0), coalesce(sum(c.redirected), 0), coalesce(sum(c.consulted), 0),
+       coalesce(sum(c.bytes), 0), coalesce(sum(c.external), 0)
   FROM jobs AS j LEFT JOIN chunks AS c ON c.job_id = j.id AND c.run = j.run
  WHERE j.id = :job_id
  GROUP BY j.id;

@@ -47,7 +47,7 @@ SELECT h.id, h.name, h.queued, h.due_at FROM hosts AS h
 
 -- name: take
 -- Index items_ready; those taken already are at most a batch and what is in flight.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.host_id = :host_id AND i.status = 'pending' AND i.due_at IS NULL
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -55,7 +55,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: take_due
 -- Index items_waiting.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND (i.due_at <= :now OR i.due_at > :latest)
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -67,7 +67,7 @@ SELECT min(due_at) FROM items WHERE chunk_id = :chunk_id AND due_at IS NOT NULL 
 
 -- name: take_rejudged
 -- Index items_rejudge.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1, h.answered
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1, h.answered, i.lastmod
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.rejudge = 1
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -75,7 +75,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: item
 -- Primary key.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.id = :item_id AND i.status = 'pending';
 
@@ -127,7 +127,8 @@ SELECT c.number, s.name, c.start, c.until, c.crc
 
 -- name: records
 -- Pages by primary key; no snapshot outlives a page. A page never ends within an item: it may be longer than asked.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.status, p.url,
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
+       p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
   FROM jobs AS j
   JOIN records AS r ON r.job_id = j.id AND r.run = j.run

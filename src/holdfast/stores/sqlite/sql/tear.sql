@@ -56,13 +56,14 @@ UPDATE hosts
 
 -- name: recount_chunk
 UPDATE chunks
-   SET (found, queued, done, failed, skipped, redirected) =
+   SET (found, queued, done, failed, skipped, redirected, consulted) =
        (SELECT coalesce(sum(count), 0),
                coalesce(sum(count) FILTER (WHERE status = 'pending'), 0),
                coalesce(sum(count) FILTER (WHERE status = 'done'), 0),
                coalesce(sum(count) FILTER (WHERE status = 'failed'), 0),
                coalesce(sum(count) FILTER (WHERE status = 'skipped'), 0),
-               coalesce(sum(count) FILTER (WHERE status = 'redirected'), 0)
+               coalesce(sum(count) FILTER (WHERE status = 'redirected'), 0),
+               coalesce(sum(count) FILTER (WHERE status = 'consulted'), 0)
           FROM tallies WHERE chunk_id = :chunk_id),
        bytes = (SELECT coalesce(sum(r.size), 0) FROM records AS r CROSS JOIN items AS i ON i.id = r.item_id
                  WHERE r.job_id = :job_id AND r.run = :run AND i.chunk_id = :chunk_id),
