@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.asking import asked_for
+from holdfast.cli.fromfile import FromFile, blamed, chosen, urls_of
 from holdfast.cli.opened import in_home
-from holdfast.cli.options import Headed, crawl_options
+from holdfast.cli.options import crawl_options
 from holdfast.cli.outcome import counted
 from holdfast.cli.params import common
 from holdfast.cli.words import clean, plural
-from holdfast.domain.errors import JobHeld
+from holdfast.domain.errors import JobHeld, UsageError
 from holdfast.domain.job import Job, NewJob
 from holdfast.domain.lease import Heartbeat
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from holdfast.engine.start import Started
 
 
-@click.command(cls=Headed)
-@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.command(cls=FromFile)
+@click.argument("urls", nargs=-1, metavar="URL...|NAME", callback=urls_of)
 @crawl_options
 @common
 def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as click names them, see cli.options
-    """Crawl a site, here, until it is done.
+    """Crawl a site, here, until it is done: from its URLs, or as a holdfast.toml says under NAME.
 
     The same command again resumes: a job is known by its --name, else by its start URLs. Other limits are
     applied to it. Ctrl-C pauses; a second one stops at once, and loses nothing that was committed.
@@ -39,7 +40,11 @@ def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as cl
     """  # noqa: D301 - click wants a real backspace there
     from holdfast.cli.foreground import Ask
 
-    new = asked_for(urls, options)
+    context = click.get_current_context()
+    try:
+        new = asked_for(urls, options)
+    except UsageError as error:
+        raise blamed(error, context) from None
     output = options["output"]
     if output is not None:
         from holdfast.cli.export import check
@@ -59,6 +64,9 @@ async def _crawl(home: "Home", new: NewJob, options: Mapping[str, Any], ask: "As
 
     shown = screen(quiet=options["quiet"])
     here = await listening(shown, ask)
+    found = chosen(click.get_current_context())
+    if found is not None and found.defaults:
+        shown.say(f"options from {found.said}.")
     while True:
         started = await _start(home, new, options, shown)
         if started.step is Step.NOTHING:

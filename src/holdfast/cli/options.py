@@ -18,6 +18,9 @@ POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0)
 FAST = Pace(concurrency=16, per_host=16, delay_s=0.0)
 """For sites on this very machine."""
 
+SOURCES: tuple[str, ...] = ()
+"""The options, by click's names, that say where a crawl begins, beside its URLs: with one of them no URL is needed."""
+
 _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be given again."
 
 
@@ -66,6 +69,13 @@ def crawl_options(command: FC) -> FC:
 _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
     "The job": (
         option("--name", metavar="N", help="Call the job N; the same name is the same job."),
+        option(
+            "--config",
+            type=FILE,
+            expose_value=False,
+            metavar="FILE",
+            help="Options and named crawls [default: holdfast.toml, here or in a directory above].",
+        ),
         option("--fresh", is_flag=True, help="Start a new job, whatever is there."),
         option("--wait", is_flag=True, help="If another process works on the job, wait for it."),
     ),
