@@ -127,16 +127,20 @@ def user_agent(job: Job) -> str:
 
 def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) -> Handler:
     from holdfast.pipelines.site.handler import SiteHandler
+    from holdfast.pipelines.site.spec import SiteSpec
     from holdfast.web.curl import CurlFetcher
+    from holdfast.web.guard import Guard
     from holdfast.web.transfer import FetchLimits
 
     _keep_freed_memory()
     _look_for_cycles_seldom()
+    spec = SiteSpec.from_json(run.job.spec)
     fetcher = CurlFetcher(
         user_agent(run.job),
         clock,
         limits=FetchLimits(connect_s=fetch.connect_s, total_s=fetch.total_s, body_bytes=fetch.body_bytes),
         connections=max(16, run.job.pace.concurrency),
+        guard=None if spec.reach.allow_private else Guard.around(spec.start_urls),
     )
     return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
 

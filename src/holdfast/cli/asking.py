@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from holdfast.cli.options import FAST, POLITE
 from holdfast.domain.checkpoint import CheckpointPolicy
@@ -15,6 +14,7 @@ FIXED = frozenset({"start_urls", "scope", "include", "exclude"})
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
+    from holdfast.pipelines.site.reach import Reach
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
 
     name = options["name"]
@@ -27,6 +27,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         exclude=options["exclude"],
         ignore_robots=options["ignore_robots"],
         user_agent=_user_agent(options["user_agent"], options["contact"]),
+        reach=Reach(allow_private=options["allow_private"]),
     )
     return NewJob(
         kind=KIND,
@@ -68,12 +69,7 @@ def _user_agent(own: str | None, contact: str | None) -> str | None:
 
 def on_loopback(url: str) -> bool:
     """Whether a canonical URL leads to this very machine, as far as its host says so itself."""
-    from ipaddress import ip_address
+    from holdfast.domain.address import Kind, kind_of_host
+    from holdfast.domain.url import hostname
 
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return kind_of_host(hostname(url)) is Kind.LOOPBACK

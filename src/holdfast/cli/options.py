@@ -139,6 +139,13 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
         option("--user-agent", metavar="UA", help="What to call ourselves instead; name a contact in it."),
     ),
+    "Reach": (
+        option(
+            "--allow-private",
+            is_flag=True,
+            help="Let links, redirects and names lead to loopback, private and link-local addresses.",
+        ),
+    ),
     "Checkpoints": (
         option(
             "--checkpoint-items",

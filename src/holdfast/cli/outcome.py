@@ -114,4 +114,6 @@ def _why(job: Job, tallies: list[Tally]) -> str:
 def _cause(tally: Tally) -> str:
     if tally.status == "skipped" and tally.reason == "robots":
         return "robots.txt forbids it; --ignore-robots asks anyway"
+    if tally.reason == "private_address":
+        return "its address is a private one; --allow-private goes there all the same"
     return clean(tally.reason or tally.status)

@@ -34,7 +34,7 @@ FRESH_S = 24 * 3600.0
 
 _LONG_CHARS = 64 * 1024
 # These concern the origin, not its robots.txt.
-_OF_THE_HOST = NOBODY_THERE | {"bad_url", "closed"}
+_OF_THE_HOST = NOBODY_THERE | {"bad_url", "closed", "private_address"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pycurl  # type: ignore[import-untyped]  # has no types
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import FetchFailed, Request, Response
 from holdfast.web.coding import ACCEPTED, codings, decode
+from holdfast.web.guard import Guard
 from holdfast.web.head import Head, Headers, Place, merge, parse_head, place, request_head, request_lines
 from holdfast.web.reactor import Reactor
 from holdfast.web.reasons import failure
@@ -32,15 +33,17 @@ class CurlFetcher:
         limits: FetchLimits | None = None,
         ca_file: str | None = None,
         connections: int = 64,
+        guard: Guard | None = None,
     ) -> None:
         """`connections`: how many idle ones to keep alive; at least the crawl's concurrency.
 
-        `ca_file`: whom to believe, if not the system's roots.
+        `ca_file`: whom to believe, if not the system's roots. `guard`: whom not to connect to, if anybody.
         """
         self._clock = clock
         self._limits = limits or FetchLimits()
         self._ca_file = ca_file or trusted_roots()
         self._connections = connections
+        self._guard = guard
         self._own: Headers = (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", ACCEPTED))
         self._own_lines = request_lines(merge(self._own, ()))
         self._reactor: Reactor | None = None
@@ -56,7 +59,7 @@ class CurlFetcher:
             raise FetchFailed("closed", transient=True)
         if self._reactor is None:
             self._reactor = Reactor(self._connections)
-        transfer = self._idle.pop() if self._idle else Transfer(self._limits, self._ca_file, self._own_lines)
+        transfer = self._idle.pop() if self._idle else self._new_transfer()
         try:
             return await self._exchange(self._reactor, transfer, request, where, lines)
         finally:
@@ -131,6 +134,9 @@ class CurlFetcher:
         if not applied:
             return payload
         return decode(payload, codings(applied), self._limits.decoded_bytes, framed=framed)
+
+    def _new_transfer(self) -> Transfer:
+        return Transfer(self._limits, self._ca_file, self._own_lines, self._guard)
 
     def _put_back(self, transfer: Transfer) -> None:
         transfer.forget()

@@ -7,6 +7,7 @@
 | connect_refused | the host is there, nobody listens on that port | yes |
 | connect_timeout | no connection within `connect_s`, or the network gave up first | yes |
 | unreachable | no route to the host or its network | yes |
+| private_address | its only addresses are private ones, or loopback, that were not asked for: `web.guard` | no |
 | tls | the certificate doesn't hold (no), or the handshake broke (yes) | both |
 | timeout | connected, but not finished within `total_s` | yes |
 | slow | fewer than `slow_bytes_s` for `slow_s` seconds, silence included | yes |
@@ -86,12 +87,16 @@ class Broken:
     sent_bytes: int = 0
     """Of the request; none until the connection is ready for it."""
     head_bytes: int = 0
+    refused: str = ""
+    """The address that the guard let nobody connect to, if there was no other."""
 
 
 def failure(broken: Broken, *, total_s: float, header_bytes: int) -> FetchFailed:
     """Libcurl's error in our words."""
     if broken.code == pycurl.E_OPERATION_TIMEDOUT:
         return FetchFailed(_timed_out(broken, total_s), broken.message, transient=True)
+    if broken.code == pycurl.E_COULDNT_CONNECT and broken.refused:
+        return FetchFailed("private_address", broken.refused, transient=False)
     if broken.code == pycurl.E_COULDNT_CONNECT:
         return FetchFailed(_BY_ERRNO.get(broken.os_errno, "unreachable"), broken.message, transient=True)
     if broken.code == pycurl.E_RECV_ERROR and broken.head_bytes > header_bytes:

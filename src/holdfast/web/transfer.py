@@ -1,13 +1,17 @@
 """One curl handle with the buffers it fills. Handles are pooled: what never changes is set once."""
 
+import os
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import certifi
 import pycurl  # type: ignore[import-untyped]  # has no types
 
 from holdfast.web.coding import DECODED_BYTES
+from holdfast.web.guard import Guard
 from holdfast.web.reasons import Broken
 
 
@@ -44,17 +48,47 @@ _CHUNKS_OF: Final = 128 * 1024
 """curl's receive buffer: a page comes in one or two pieces."""
 
 
+class _Address(NamedTuple):
+    """What pycurl says of a socket that is to be opened."""
+
+    family: int
+    socktype: int
+    protocol: int
+    addr: tuple[str, int]
+
+
+class _Opened:
+    """A socket until curl, which takes a copy of its descriptor, has it."""
+
+    def __init__(self, address: _Address) -> None:
+        self._fd = socket.socket(address.family, address.socktype, address.protocol).detach()
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):  # there was none to be had
+            os.close(self._fd)
+
+
 class Transfer:
     """A handle and what it received. `head` and `payload` are whole once libcurl reports success."""
 
-    def __init__(self, limits: FetchLimits, ca_file: str, lines: list[bytes]) -> None:
+    def __init__(
+        self, limits: FetchLimits, ca_file: str, lines: list[bytes], guard: Guard | None = None
+    ) -> None:
         self.easy = pycurl.Curl()
         self._head: list[bytes] = []
         self._pieces: list[bytes] = []
         self._lines = lines
         self._fresh = False
         self._own_cap = self._cap = limits.body_bytes
+        self._guard = guard
+        self._opened = False
+        self._refused = ""
         self._set_constants(limits, ca_file)
+        if guard is not None:
+            self.easy.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
 
     def _set_constants(self, limits: FetchLimits, ca_file: str) -> None:
         option = self.easy.setopt
@@ -132,12 +166,27 @@ class Transfer:
             float(known(pycurl.TOTAL_TIME)),
             int(known(pycurl.REQUEST_SIZE)),
             int(known(pycurl.HEADER_SIZE)),
+            "" if self._opened else self._refused,
         )
+
+    def _open(self, _purpose: int, address: _Address) -> _Opened | int:
+        """A socket for a connection of this transfer's, once for each address that is tried."""
+        assert self._guard is not None  # noqa: S101 - else curl opens them itself
+        kind = self._guard.refuses(address.addr[0])
+        if kind is not None:
+            self._refused = f"{address.addr[0]} is {kind}"
+            return int(pycurl.SOCKET_BAD)
+        self._opened = True
+        try:
+            return _Opened(address)
+        except OSError:
+            return int(pycurl.SOCKET_BAD)
 
     def forget(self) -> None:
         """Make ready for the next request."""
         self._head.clear()
         self._pieces.clear()
+        self._opened, self._refused = False, ""
 
     def close(self) -> None:
         """Let go of the handle."""

@@ -3,13 +3,14 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self, TypedDict, Unpack
 
 from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site import stored
+from holdfast.pipelines.site.reach import Reach
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
@@ -38,6 +39,7 @@ class Choices(TypedDict, total=False):
     ignore_robots: bool
     user_agent: str | None
     max_external: int
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class SiteSpec:
     """None means Holdfast's own, whatever its version."""
     max_external: int = MAX_EXTERNAL
     """So many links that lead out of scope are kept as items; the others are only counted."""
+    reach: Reach = field(default_factory=Reach)
 
     def __post_init__(self) -> None:
         if not self.start_urls:
