@@ -20,7 +20,7 @@ PIP_LOCKED := $(PIP) install --quiet --require-hashes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup crawl test test-system coverage check format bench lock clean
+.PHONY: help setup crawl demo test test-system coverage check format bench lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,10 @@ $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
 
 crawl: $(VENV)/.ready ## crawl URL (without one: the bundled sample site); the same command again resumes
 	@$(if $(URL),$(VENV)/bin/holdfast crawl '$(URL)' $(ARGS),$(PY) -m holdfast.sample $(ARGS))
+
+demo: $(VENV)/.ready ## crawl the sample site, kill the crawl again and again, and count what that cost
+	@HOLDFAST_HOME=$$(mktemp -d) && export HOLDFAST_HOME && trap 'rm -rf "$$HOLDFAST_HOME"' EXIT && \
+	  $(PY) -m holdfast.sample chaos --delay 0.05 $(ARGS)
 
 test: $(VENV)/.ready-dev ## run all tests
 	@$(MAKE) --no-print-directory test-system

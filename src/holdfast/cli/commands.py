@@ -20,6 +20,7 @@ _WHERE = {
     "rm": "steer",
     "export": "export",
     "verify": "verify",
+    "chaos": "chaos",
     "doctor": "doctor",
 }
 _SAYS = {
@@ -34,6 +35,7 @@ _SAYS = {
     "rm": "Remove a job with everything it has.",
     "export": "Write a job's pages to a file.",
     "verify": "Check that the promise holds for a job.",
+    "chaos": "Crawl, kill the crawl again and again, and prove that nothing is lost.",
     "doctor": "Check machine, home and libraries.",
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.sample import pages
@@ -26,12 +27,14 @@ class PortTakenError(Exception):
 
 
 @contextmanager
-def serve(port: int = 0, *, patience_s: float = 0.0) -> Iterator[str]:
+def serve(port: int = 0, *, patience_s: float = 0.0, log: Path | None = None) -> Iterator[str]:
     """Serve the site until the end of the block and give its base URL, without a slash at its end.
 
-    Port 0 takes a free one. Raises PortTakenError where `port` is still in use after `patience_s`.
+    Port 0 takes a free one. Raises PortTakenError where `port` is still in use after `patience_s`. `log` takes a line
+    in the common log format for each answer, before the answer goes out.
     """
     server = _bind(port, patience_s)
+    server.log = log
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="sample-site", daemon=True)
     thread.start()
     try:
@@ -79,6 +82,13 @@ class _Server(ThreadingHTTPServer):
         self._not_found = pages.not_found()
         self._unready = {pages.UNREADY}
         self._lock = threading.Lock()
+        self.log: Path | None = None
+
+    def note(self, line: str) -> None:
+        """Write a line to the access log, if one is kept."""
+        if self.log is not None:
+            with self._lock, self.log.open("a", encoding="ascii", errors="replace") as file:
+                file.write(line)
 
     def answer(self, address: str) -> _Answer:
         """What the site says to a request for `address` (path and query)."""
@@ -113,8 +123,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, *, with_body: bool) -> None:
         status, page, headers = self.server.answer(self.path)
-        unchanged = status is HTTPStatus.OK and self.headers.get("If-None-Match") == headers["ETag"]
-        self.send_response(HTTPStatus.NOT_MODIFIED if unchanged else status)
+        if status is HTTPStatus.OK and self.headers.get("If-None-Match") == headers["ETag"]:
+            status = HTTPStatus.NOT_MODIFIED
+        unchanged = status is HTTPStatus.NOT_MODIFIED
+        self._note(status)
+        self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         if not unchanged:
@@ -123,6 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if with_body and not unchanged:
             self.wfile.write(page.body)
+
+    def _note(self, status: HTTPStatus) -> None:
+        moment = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime())
+        self.server.note(f'{self.client_address[0]} - - [{moment}] "{self.requestline}" {status} -\n')
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named by http.server
         """Keep quiet: the crawl's own display is what a person looks at."""
