@@ -12,7 +12,7 @@ import pytest
 from tests.kit.process import IMPATIENT, ROOT
 
 from holdfast.cli.proof import Log, Proof, _again
-from holdfast.sample.__main__ import start_attached_site
+from holdfast.sample import serve
 
 pytestmark = pytest.mark.failure
 
@@ -36,20 +36,20 @@ SOUND = Proof(
 def test_the_sample_site_survives_kills_and_the_servers_log_says_what_they_cost(tmp_path):
     log = tmp_path / "access.log"
     log.touch()
-    base_url = start_attached_site(0, log)
-    words = [f"{base_url}/", "--access-log", str(log), "--kills", "4", "--delay", "0.02", "--json"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "holdfast", "chaos", *words],
-        env={
-            **os.environ,
-            **IMPATIENT,
-            "HOLDFAST_HOME": str(tmp_path / "home"),
-            "PYTHONPATH": str(ROOT / "src"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["--access-log", str(log), "--kills", "4", "--delay", "0.02", "--json"]
+    with serve(log=log) as base_url:
+        ended = subprocess.run(
+            [sys.executable, "-m", "holdfast", "chaos", f"{base_url}/", *words],
+            env={
+                **os.environ,
+                **IMPATIENT,
+                "HOLDFAST_HOME": str(tmp_path / "home"),
+                "PYTHONPATH": str(ROOT / "src"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert ended.returncode == 0, ended.stderr
     proof = json.loads(ended.stdout)
     assert proof["holds"] is True

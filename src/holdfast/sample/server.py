@@ -5,6 +5,7 @@ GET and HEAD, validators (ETag) with 304, redirects, a 503 that goes away when a
 
 import errno
 import hashlib
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -83,6 +84,11 @@ class _Server(ThreadingHTTPServer):
         self._unready = {pages.UNREADY}
         self._lock = threading.Lock()
         self.log: Path | None = None
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away in mid-answer was killed, as clients are here; all else is worth a traceback."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # what it is, the base class knows
 
     def note(self, line: str) -> None:
         """Write a line to the access log, if one is kept."""
