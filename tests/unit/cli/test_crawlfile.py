@@ -142,7 +142,7 @@ class TestComplaints:
         ("table", "told"),
         [
             ("delai = 1", "[crawl] has an unknown 'delai'; did you mean delay?"),
-            ("zzz = 1", "it knows: checkpoint_items, "),
+            ("zzz = 1", ", checkpoint_items, "),
             ("delay = 'soon'", "[crawl], delay: 'soon' is no number of seconds"),
             ("max_pages = 'many'", "[crawl], max_pages: 'many' is not a valid integer"),
             ("max_pages = 0", "[crawl], max_pages: 0 is not in the range"),

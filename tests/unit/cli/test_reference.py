@@ -37,7 +37,10 @@ def test_every_command_and_option_is_in_the_reference():
         command = holdfast.get_command(context, name)
         assert f"    holdfast {name}" in text
         known |= {
-            option for parameter in command.params for option in parameter.opts if option.startswith("-")
+            option
+            for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+            if option.startswith("-")
         }
     missing = {option for option in known if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text)}
     assert not missing
