@@ -11,12 +11,13 @@ from tests.kit.clock import NOON
 from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, CheckpointReason
 from holdfast.domain.commit import Ending
 from holdfast.domain.errors import JobHeld, UnknownJob, UsageError, WrongState
+from holdfast.domain.failures import Which
 from holdfast.domain.item import Failed, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE, Limits, Pace
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
 from holdfast.ports.jobs import Pauses
-from holdfast.stores.sqlite import slices
+from holdfast.stores.sqlite import changes, retrying, slices
 
 
 async def stopped(store, status: Status) -> Working:
@@ -48,12 +49,19 @@ async def pause_of_the_dead(jobs, job_id):
     return await jobs.pause(job_id, now=NOON, dead=await jobs.holder(job_id))
 
 
+async def try_again(jobs, job_id):
+    """Nothing has failed: allowed or not, it stays what it is."""
+    assert await jobs.retry(job_id, Which(), now=NOON) == 0
+    return next(job for job in await jobs.all() if job.id == job_id)
+
+
 ACTIONS = {
     "pause": pause_of_the_dead,
     "wish to pause": lambda jobs, job_id: jobs.pause(job_id, now=NOON),
     "cancel": lambda jobs, job_id: jobs.cancel(job_id, now=NOON),
     "resume": lambda jobs, job_id: jobs.resume(job_id, now=NOON),
     "extend": lambda jobs, job_id: jobs.extend(job_id, now=NOON),
+    "retry": try_again,
     "restart": lambda jobs, job_id: jobs.restart(job_id, [found("a")], phase="queued", now=NOON),
 }
 ALLOWED = {
@@ -63,10 +71,20 @@ ALLOWED = {
         "wish to pause": Status.IN_PROGRESS,
         "cancel": Status.CANCELLED,
     },
-    Status.PAUSED: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
+    Status.PAUSED: {
+        "resume": Status.PENDING,
+        "retry": Status.PAUSED,
+        "cancel": Status.CANCELLED,
+        "restart": Status.PENDING,
+    },
     Status.TIMEOUT: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
-    Status.FAILED: {"resume": Status.PENDING, "cancel": Status.CANCELLED, "restart": Status.PENDING},
-    Status.COMPLETED: {"extend": Status.PENDING, "restart": Status.PENDING},
+    Status.FAILED: {
+        "resume": Status.PENDING,
+        "retry": Status.FAILED,
+        "cancel": Status.CANCELLED,
+        "restart": Status.PENDING,
+    },
+    Status.COMPLETED: {"extend": Status.PENDING, "retry": Status.COMPLETED, "restart": Status.PENDING},
     Status.CANCELLED: {"restart": Status.PENDING},
 }
 
@@ -156,6 +174,120 @@ async def test_each_pause_is_counted_however_it_came_about(store):
     assert await store.jobs.pauses(job_id) == Pauses(None, 35.0)
     await store.jobs.restart(job_id, [found("a")], phase="queued", now=NOON + 80)
     assert await store.jobs.pauses(job_id) == Pauses(None, 0.0)
+
+
+# -- failed items, tried again
+
+
+async def with_failures(store, action: Action = Action.COMPLETE) -> Working:
+    """A stopped job: one page done, five failed for three reasons (two without a record, one too deep by now)."""
+    work = await store.working("a", new=new_job(limits=Limits(max_depth=3)))
+    names = ("x", "y", "other/z", "other/w")
+    await work.commit(
+        done(await work.item("a"), *(found(name, 1) for name in names), found("deep", 3)), active_s=1.0
+    )
+    x, y, z, w, deep_one = [await work.item(name) for name in (*names, "deep")]
+    await work.commit(handled(x, Failed("http_503", (page(x.url, b"sorry"),))), handled(y, Failed("timeout")))
+    await work.commit(handled(z, Failed("http_404", (page(z.url, b"no"),))), handled(w, Failed("timeout")))
+    await work.commit(handled(deep_one, Failed("timeout")))
+    await work.commit(reason=CheckpointReason.FINISH, ending=Ending(action, "because"))
+    await change(store, await work.job(), max_depth=2)
+    return work
+
+
+@pytest.mark.parametrize("size", [1, 2, 10_000])
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ((), ["other/w", "other/z", "x", "y"]),
+        (("reason=timeout",), ["other/w", "y"]),
+        (("status=503",), ["x"]),
+        (("host=other",), ["other/w", "other/z"]),
+        (("host=http://other", "reason=timeout"), ["other/w"]),
+        (("url~=/[xz]$",), ["other/z", "x"]),
+    ],
+)
+async def test_failed_items_that_are_meant_are_tried_again(store, monkeypatch, where, expected, size):
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await with_failures(store)
+    assert await store.jobs.retry(work.lease.job_id, Which.asked(where), now=NOON) == len(expected)
+    job = await work.job()
+    assert (job.status, job.counters.queued, job.counters.failed) == (
+        Status.PENDING,
+        len(expected),
+        5 - len(expected),
+    )
+    assert await store.jobs.unfinished() == {}
+    await work.honest()
+    again = Working(store, (await store.claim(job)).lease)
+    items = await again.take()
+    assert sorted(item.url for item in items) == sorted(found(name).url for name in expected)
+    assert {item.attempts for item in items} == {0}
+    await again.commit(*(done(item) for item in items))
+    await again.honest()
+
+
+async def test_what_a_retried_item_had_is_laid_aside(store):
+    work = await with_failures(store)
+    before = (await work.job()).counters.bytes
+    await store.jobs.retry(work.lease.job_id, Which.asked(["status=503"]), now=NOON)
+    assert (await work.job()).counters.bytes == before - len(b"sorry")
+    assert await store.ledger.laid_aside(work.lease.job_id, work.segment) == {100}
+
+
+@pytest.mark.parametrize("action", [Action.COMPLETE, Action.FAIL, Action.PAUSE])
+async def test_where_nothing_is_meant_a_job_stays_as_it_was(store, action):
+    work = await with_failures(store, action)
+    before = await work.job()
+    assert await store.jobs.retry(before.id, Which.asked(["reason=nothing"]), now=NOON) == 0
+    assert await work.job() == before
+    assert await store.jobs.unfinished() == {}
+
+
+async def test_dead_letters_are_listed_each_with_its_cause(store, monkeypatch):
+    monkeypatch.setattr(slices, "SLICE", 2)
+    work = await with_failures(store)
+    listed = [one async for some in store.jobs.failures(work.lease.job_id) for one in some]
+    assert [(one.url, one.reason, one.attempts, one.depth, one.at) for one in listed] == [
+        (found("x").url, "http_503", 1, 1, NOON),
+        (found("y").url, "timeout", 1, 1, NOON),
+        (found("other/z").url, "http_404", 1, 1, NOON),
+        (found("other/w").url, "timeout", 1, 1, NOON),
+        (found("deep").url, "timeout", 1, 3, NOON),
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+async def test_a_retry_that_a_crash_broke_off_is_finished_and_counted_once(home, monkeypatch, count):
+    store = home.open()
+    job = await (await with_failures(store)).job()
+    await after_slices(store, monkeypatch, count, lambda: store.jobs.retry(job.id, Which(), now=NOON))
+    store = home.open()
+    assert await store.jobs.unfinished() == {job.id: "retry"}
+    assert await store.ledger.discrepancies(job.id) == []
+    for refused in (
+        store.ledger.claim(job.id, "here/2/bb", now=NOON),
+        store.jobs.retry(job.id, Which(), now=NOON),
+        change(store, job, max_depth=1),
+    ):
+        with pytest.raises(UsageError):
+            await refused
+    await store.jobs.finish_change(job.id)
+    job = await store.ledger.job(job.id)
+    assert (job.status, job.counters.queued, job.counters.failed) == (Status.PENDING, 4, 1)
+    assert await store.ledger.discrepancies(job.id) == []
+    await store.claim(job)
+
+
+async def test_who_cancels_amid_a_retry_has_the_last_word(home, monkeypatch):
+    store = home.open()
+    job = await (await with_failures(store, Action.PAUSE)).job()
+    await after_slices(store, monkeypatch, 2, lambda: store.jobs.retry(job.id, Which(), now=NOON))
+    store = home.open()
+    await store.jobs.cancel(job.id, now=NOON)
+    await store.jobs.finish_change(job.id)
+    assert (await store.ledger.job(job.id)).status is Status.CANCELLED
+    assert await store.ledger.discrepancies(job.id) == []
 
 
 # -- bounds
@@ -259,7 +391,8 @@ async def test_an_external_link_stays_outside_however_deep_we_go(store):
 async def after_slices(store, monkeypatch, count, begin):
     """Crash after so many slices of a change."""
     taken = 0
-    step, empty = slices.step, slices.empty
+    places = [(changes, "step"), (slices, "empty"), (retrying, "step")]
+    whole = [getattr(*place) for place in places]
 
     def counted(real):
         def slice_(db, job_id, *after):
@@ -272,12 +405,12 @@ async def after_slices(store, monkeypatch, count, begin):
         return slice_
 
     monkeypatch.setattr(slices, "SLICE", 1)
-    monkeypatch.setattr(slices, "step", counted(step))
-    monkeypatch.setattr(slices, "empty", counted(empty))
+    for place, real in zip(places, whole, strict=True):
+        monkeypatch.setattr(*place, counted(real))
     with contextlib.suppress(KeyboardInterrupt):
         await begin()
-    monkeypatch.setattr(slices, "step", step)
-    monkeypatch.setattr(slices, "empty", empty)
+    for place, real in zip(places, whole, strict=True):
+        monkeypatch.setattr(*place, real)
     await store.close()
 
 

@@ -19,6 +19,7 @@ from holdfast import bootstrap
 from holdfast.cli.main import main
 from holdfast.ports import faults
 from holdfast.ports.faults import FaultPoint
+from holdfast.stores.sqlite import slices
 
 Action = Callable[[Any], None]
 
@@ -124,6 +125,7 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--do", choices=ACTIONS, default="kill")
     parser.add_argument("--break-fsync", type=int)
     parser.add_argument("--clock", type=Path)
+    parser.add_argument("--slice", type=int)
     return parser.parse_args(arguments[:cut]), arguments[cut + 1 :]
 
 
@@ -134,6 +136,8 @@ def run(arguments: list[str]) -> None:
         arm(asked.at, ACTIONS[asked.do], nth=asked.nth, url=asked.url)
     if asked.break_fsync is not None:
         break_fsync(asked.break_fsync)
+    if asked.slice is not None:
+        slices.SLICE = asked.slice
     if asked.clock is not None:
         bend_clock(asked.clock)
     main(command)

@@ -67,12 +67,14 @@ class Fault:
     url: str | None = None
     break_fsync: int | None = None
     clock: Path | None = None
+    slice: int | None = None
+    """So few rows at a time in a change of many."""
 
     @property
     def arguments(self) -> list[str]:
         """As the driver reads it."""
         words = ["--do", self.do, "--nth", str(self.nth)]
-        for name in ("at", "url", "break_fsync", "clock"):
+        for name in ("at", "url", "break_fsync", "clock", "slice"):
             value = getattr(self, name)
             if value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from holdfast.domain.failures import Which
 from holdfast.domain.item import (
     Consulted,
     Done,
@@ -197,6 +198,22 @@ class Model:
                 page.status, page.reason, page.due_at = "skipped", "depth", None
             elif page.status == "skipped" and page.reason == "depth" and not too_deep:
                 page.status, page.reason = "pending", ""
+
+    def retry(self, which: Which) -> int:
+        """What failed and is meant is pending again; its row is gone."""
+        meant = [
+            page
+            for page in self.pages.values()
+            if page.status == "failed"
+            and which.fits(page.url, page.reason)
+            and (self.max_depth is None or page.depth <= self.max_depth)
+        ]
+        for page in meant:
+            page.status, page.reason = "pending", ""
+            self.rows.pop(page.url, None)
+        if meant:
+            self.resume()
+        return len(meant)
 
     def restart(self, *seeds: Found) -> None:
         """From nothing."""

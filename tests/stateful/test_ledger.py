@@ -22,6 +22,7 @@ from tests.stateful.model import DUE_CAP_S, MAX_RECOVERIES, MAX_STALLS, Bytes, M
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Appended, Ending, Location, Stored
 from holdfast.domain.errors import LeaseLost
+from holdfast.domain.failures import Which
 from holdfast.domain.item import (
     Consulted,
     Done,
@@ -385,6 +386,14 @@ class Ledger(RuleBasedStateMachine):
         else:
             self.run(self.store.jobs.extend(self.job_id, now=self.now))
             self.model.resume()
+
+    @precondition(lambda self: self.status in {"paused", "completed", "failed"} and self.model.urls("failed"))
+    @rule(where=st.sampled_from([[], ["reason=poison"], ["host=site"]]), size=st.sampled_from([1, 3, 10_000]))
+    def retry(self, where, size) -> None:
+        whole, slices.SLICE = slices.SLICE, size
+        count = self.run(self.store.jobs.retry(self.job_id, Which.asked(where), now=self.now))
+        slices.SLICE = whole
+        assert count == self.model.retry(Which.asked(where))
 
     @precondition(lambda self: self.status not in {"pending", "in_progress"})
     @rule()

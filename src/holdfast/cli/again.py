@@ -1,4 +1,4 @@
-"""`holdfast resume` and `restart`: a job that is there, run here."""
+"""`holdfast resume`, `retry` and `restart`: a job that is there, run here."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,9 @@ import click
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
 from holdfast.cli.params import DURATION, FILE, common, job_argument
+from holdfast.cli.words import clean, plural
 from holdfast.domain.errors import DamagedJob, HalfRestarted, JobHeld, UsageError
+from holdfast.domain.failures import Which
 from holdfast.domain.job import Job
 from holdfast.domain.states import Action, Status, after
 
@@ -152,6 +154,51 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
         return 0 if no_run else await run_here(home, fresh, here)
 
     return in_home(work, runs=True)
+
+
+@click.command()
+@job_argument
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only those that fit: reason=WORD, status=NUMBER, host=NAME or url~=RE. Given again, all must hold.",
+)
+@click.option("--no-run", is_flag=True, help="Only put them back; `resume` runs the job later.")
+@_run_options
+@common
+def retry(
+    job: str | None, *, where: tuple[str, ...], no_run: bool, output: Path | None, json: bool, quiet: bool
+) -> int:
+    """Try a stopped job's failed pages again, here: all, or those that fit.
+
+    `show` lists the causes, `show --failed` the pages. The exit codes are those of crawl.
+    """
+    which = Which.asked(where)
+    ask, shown = _prepared(output, json=json, quiet=quiet)
+
+    async def work(home: "Home") -> int:
+        from holdfast.cli.foreground import finish, listening, run_here
+        from holdfast.engine.start import retry as put_back
+
+        here = await listening(shown, ask)
+        found = await _freed(home, await home.tools.jobs.find(job))
+        count = await put_back(home.tools, found, which)
+        found = await home.tools.ledger.job(found.id)
+        if not count:
+            shown.say(_nothing_failed(found, which))
+            return await finish(home, found, shown, ask)
+        shown.say(f"trying {plural(count, 'failed page')} of job {found.short_id} again.")
+        return 0 if no_run else await run_here(home, found, here)
+
+    return in_home(work, runs=True)
+
+
+def _nothing_failed(job: Job, which: Which) -> str:
+    failed = plural(job.counters.failed, "page has failed", "pages have failed")
+    if not job.counters.failed:
+        return f"job {job.short_id} has no failed pages; there is nothing to try again."
+    return f"no failed page of job {job.short_id} fits {clean(str(which))}, or is within its depth limit; {failed}."
 
 
 def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":

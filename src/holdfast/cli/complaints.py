@@ -26,6 +26,7 @@ _BY_COMMAND = {
     Action.PAUSE: "`holdfast pause`",
     Action.CANCEL: "`holdfast cancel`",
     Action.RESTART: "`holdfast restart`",
+    Action.RETRY: "`holdfast retry`",
     Action.EXTEND: "`holdfast crawl` with a higher limit",
 }
 """What a person types for what the table of states allows; the others are the machine's."""

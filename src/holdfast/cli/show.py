@@ -8,11 +8,12 @@ import click
 
 from holdfast.cli.ls import standing
 from holdfast.cli.opened import in_home
-from holdfast.cli.outcome import as_json, json_line
+from holdfast.cli.outcome import as_json, command, json_line
 from holdfast.cli.params import common, job_argument
 from holdfast.cli.words import clean, duration, number, plural, size
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.job import Job
+from holdfast.domain.states import TRANSITIONS, Action
 from holdfast.ports.jobs import Event, HostReport, Tally
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _LABEL = 12
+_RETRIED = frozenset(status for status, actions in TRANSITIONS.items() if Action.RETRY in actions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,18 @@ class Facts:
 @click.option(
     "--checkpoint-data", is_flag=True, help="Instead: all visited, queued and external URLs, as JSON."
 )
+@click.option("--failed", is_flag=True, help="Instead: each page that failed, with its cause.")
 @common
-def show(job: str | None, json: bool, checkpoint_data: bool) -> None:
+def show(job: str | None, json: bool, checkpoint_data: bool, failed: bool) -> None:
     """Show one job: counters, hosts, statuses, errors by cause, checkpoints."""
 
     async def work(home: "Home") -> None:
         found = await home.tools.jobs.find(job)
         if checkpoint_data:
             click.echo(json_line(asdict(await home.tools.jobs.checkpoint_data(found.id))))
+            return
+        if failed:
+            await _list_failures(home, found, json=json)
             return
         facts = await _facts(home, found)
         if json:
@@ -63,6 +69,16 @@ def show(job: str | None, json: bool, checkpoint_data: bool) -> None:
             click.echo(line)
 
     in_home(work)
+
+
+async def _list_failures(home: "Home", job: Job, *, json: bool) -> None:
+    async for page in home.tools.jobs.failures(job.id):
+        for one in page:
+            click.echo(
+                json_line(asdict(one) | {"at": iso(one.at)})
+                if json
+                else f"{clean(one.reason)}  {clean(one.url, 2000)}"
+            )
 
 
 async def _facts(home: "Home", job: Job) -> Facts:
@@ -146,6 +162,8 @@ def lines(facts: Facts) -> "Iterator[str]":
     ):
         found = [tally for tally in facts.tallies if tally.status == status and tally.reason]
         yield from _section(title, [(number(tally.count), clean(tally.reason)) for tally in found])
+        if status == "failed" and found and job.status in _RETRIED:
+            yield f"  Try them again with: {command('retry', job.short_id, '--where', f'reason={found[0].reason}')}"
     yield from _section("hosts", [_host(host) for host in facts.hosts])
     yield from _section("checkpoints, the newest first", [_checkpoint(one) for one in facts.checkpoints])
     yield from _section("events, the newest first", [_event(event) for event in facts.events])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
+from holdfast.domain.failures import Which
 from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
@@ -157,6 +158,15 @@ async def take_up(tools: Tools, job: Job) -> None:
         await tools.jobs.count_anew(job.id)
     else:
         await tools.jobs.resume(job.id, now=tools.clock.wall())
+
+
+async def retry(tools: Tools, job: Job, which: Which) -> int:
+    """The job's failed items that are meant wait to be tried again; gives how many. The job waits to be claimed then.
+
+    A crash in here leaves a job that nobody can claim before somebody has carried this to its end.
+    """
+    await finish_change(tools, job)
+    return await tools.jobs.retry(job.id, which, now=tools.clock.wall())
 
 
 async def restart(tools: Tools, job: Job) -> Job:

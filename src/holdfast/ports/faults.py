@@ -18,6 +18,7 @@ class FaultPoint(StrEnum):
     AFTER_COMMIT = "after COMMIT"
     AFTER_CLAIM = "after the claim"
     MID_REPAIR = "mid-repair"
+    MID_CHANGE = "between two slices"
     MID_EXPORT = "before the export's rename"
     HANDLING = "while an item is handled"
 

@@ -1,11 +1,12 @@
 """The seam to the jobs themselves: asked for, found, wished upon, taken back. A person's side of the ledger."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
 from holdfast.domain.errors import DamagedJob
+from holdfast.domain.failures import Which
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
@@ -28,6 +29,18 @@ class HostReport:
     queued: int
     settled: int
     due_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An item that failed for good: a dead letter."""
+
+    url: str
+    reason: str
+    attempts: int
+    depth: int
+    at: float | None
+    """When that was committed; None where the commit is no longer known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,12 @@ class Jobs(Protocol):
     async def extend(self, job_id: int, *, now: float) -> Job:
         """A completed job back to pending, because a limit was raised."""
 
+    async def retry(self, job_id: int, which: Which, *, now: float) -> int:
+        """Failed items that are meant go back to pending (in slices), as if never tried; gives how many.
+
+        The job is pending then. Where none is meant it stays as it was.
+        """
+
     async def change(
         self,
         job_id: int,
@@ -132,10 +151,13 @@ class Jobs(Protocol):
         """Remove the job's rows (in slices); forgotten first where that wasn't done."""
 
     async def unfinished(self) -> dict[int, str]:
-        """Jobs whose change (`remove`, `restart`, `bounds`) was interrupted, each with that change."""
+        """Jobs whose change (`remove`, `restart`, `bounds`, `retry`) was interrupted, each with that change."""
 
     async def finish_change(self, job_id: int) -> None:
-        """Carry a removal or a change of bounds to its end. A restart is left to `restart`."""
+        """Carry a change that was begun to its end, whoever began it. A restart is left to `restart`."""
+
+    def failures(self, job_id: int) -> AsyncIterator[list[Failure]]:
+        """All items that failed, some at a time, in the order of their discovery."""
 
     async def statuses(self, job_id: int) -> dict[int, int]:
         """Answers that settled an item, by HTTP status."""

@@ -17,6 +17,7 @@ DESIGN = {
     ("in_progress", "recover"): "pending",
     ("in_progress", "release"): "pending",
     ("paused", "resume"): "pending",
+    ("paused", "retry"): "pending",
     ("paused", "cancel"): "cancelled",
     ("timeout", "resume"): "pending",
     ("timeout", "cancel"): "cancelled",

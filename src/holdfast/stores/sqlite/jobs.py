@@ -1,7 +1,7 @@
 """A person's side of the ledger: jobs submitted, found, wished upon, changed, removed."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,12 +10,14 @@ import apsw
 
 from holdfast.domain.checkpoint import Checkpoint, CheckpointData, CheckpointPolicy
 from holdfast.domain.errors import DamagedJob
+from holdfast.domain.failures import Which
 from holdfast.domain.item import COUNTED, Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, after
-from holdfast.ports.jobs import Event, HostReport, Pauses, Tally
-from holdfast.stores.sqlite import rows, slices, steering
+from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.jobs import Event, Failure, HostReport, Pauses, Tally
+from holdfast.stores.sqlite import changes, retrying, rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
@@ -93,6 +95,16 @@ class SqliteJobs:
         """A completed job back to pending."""
         return await self._database.run(steering.resume, job_id, Action.EXTEND, now)
 
+    async def retry(self, job_id: int, which: Which, *, now: float) -> int:
+        """In slices; see stores.sqlite.retrying."""
+        await self._database.run(retrying.begin, job_id, which, now)
+        most, more = 0, True
+        while more:
+            await _breathe(job_id)
+            count, more = await self._database.run(retrying.step, job_id)
+            most = max(most, count)
+        return most
+
     async def change(
         self,
         job_id: int,
@@ -108,6 +120,8 @@ class SqliteJobs:
         def bound(db: apsw.Connection) -> None:
             with immediate(db):
                 job = steering.at_rest(db, job_id)
+                if slices.change_of(db, job_id) != "bounds":
+                    slices.refuse_changing(db, job_id)
                 bounded = replace(job, limits=limits, pace=pace, checkpoints=checkpoints)
                 steering.bound(db, bounded if spec is None else replace(bounded, spec=spec))
                 if readmit or limits.max_depth != job.limits.max_depth:
@@ -139,7 +153,7 @@ class SqliteJobs:
 
         await self._database.run(begin)
         while await self._database.run(slices.empty, job_id):
-            await _breathe()
+            await _breathe(job_id)
 
     async def restart(self, job_id: int, seeds: Sequence[Found], *, phase: str, now: float) -> Job:
         """From nothing, as a new run."""
@@ -156,11 +170,11 @@ class SqliteJobs:
         await self.finish_change(job_id)
 
     async def finish_change(self, job_id: int) -> None:
-        """Carry a removal or a change of bounds that was begun to its end."""
-        at: int | None = 0
-        while at is not None:
-            at = await self._database.run(slices.step, job_id, at)
-            await _breathe()
+        """Whoever else carries it on meanwhile does other slices, or the same ones to no effect."""
+        at = 0
+        while (following := await self._database.run(changes.step, job_id, at)) is not None:
+            at = following
+            await _breathe(job_id)
 
     async def unfinished(self) -> dict[int, str]:
         """Jobs whose change was interrupted, each with that change."""
@@ -169,6 +183,15 @@ class SqliteJobs:
     async def tallies(self, job_id: int) -> list[Tally]:
         """Items by status and reason."""
         return [Tally(*row) for row in await self._rows("tallies", {"job_id": job_id})]
+
+    async def failures(self, job_id: int) -> AsyncIterator[list[Failure]]:
+        """Read in slices, so that no snapshot lasts."""
+        ((last,),) = await self._rows("last_item", {})
+        for start in range(0, last, slices.SLICE):
+            bounds = {"job_id": job_id, "after": start, "until": min(last, start + slices.SLICE)}
+            found = [Failure(*row[1:]) for row in await self._rows("failures", bounds)]
+            if found:
+                yield found
 
     async def statuses(self, job_id: int) -> dict[int, int]:
         """Answers that settled an item, by HTTP status."""
@@ -223,8 +246,9 @@ class SqliteJobs:
         return await self._database.run(read)
 
 
-async def _breathe() -> None:
+async def _breathe(job_id: int) -> None:
     """Between two slices: whoever wants to stop us is heard, and may."""
+    reached(FaultPoint.MID_CHANGE, job_id)
     await asyncio.sleep(0)
 
 

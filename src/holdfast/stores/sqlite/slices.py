@@ -3,12 +3,12 @@
 While `jobs.changing` is set nobody may claim the job; whoever runs the command again goes on from there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apsw
 
-from holdfast.domain.job import Limits
+from holdfast.domain.errors import UsageError
 from holdfast.stores.sqlite import rows
 from holdfast.stores.sqlite.change import Change, count, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
@@ -17,8 +17,6 @@ from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
 SLICE = 10_000
-DEPTH = "depth"
-"""Why what lies beyond the depth limit is skipped; a change of that limit moves it."""
 _EMPTIED = (
     "slice_records",
     "slice_commits",
@@ -38,28 +36,36 @@ def change_of(db: apsw.Connection, job_id: int) -> str | None:
     return found[0][0] if found else None
 
 
+def begin(db: apsw.Connection, job_id: int, changing: str, plan: Mapping[str, Any]) -> None:
+    """Nobody may claim the job from here on. UsageError where a change of it is under way already."""
+    refuse_changing(db, job_id)
+    note(db, job_id, changing, plan)
+
+
+def refuse_changing(db: apsw.Connection, job_id: int) -> None:
+    """UsageError where a change of the job is under way."""
+    if (other := change_of(db, job_id)) is not None:
+        raise UsageError(
+            f"another change of this job ({other}) was interrupted, or is under way; run that command again first"
+        )
+
+
+def note(db: apsw.Connection, job_id: int, changing: str, plan: Mapping[str, Any]) -> None:
+    """How far a change has come, in the transaction that took it there."""
+    db.execute(SQL["planned"], {"job_id": job_id, "changing": changing, "plan": rows.dumps(plan)})
+
+
+def planned(db: apsw.Connection, job_id: int, changing: str) -> dict[str, Any] | None:
+    """What was noted of that change; None where it is not, or no longer, under way."""
+    if change_of(db, job_id) != changing:
+        return None
+    ((text,),) = fetch(db, SQL["plan"], {"job_id": job_id})
+    return rows.mapping(text)
+
+
 def unfinished(db: apsw.Connection) -> dict[int, str]:
     """Jobs that a crash left in the middle of a change, each with that change."""
     return dict(fetch(db, SQL["interrupted"]))
-
-
-def step(db: apsw.Connection, job_id: int, after: int) -> int | None:
-    """One slice of the change under way, from `after` on (0 at first); gives where the next one begins.
-
-    None when it is through, when there is none, or when it is a restart: that needs its first items again, and only
-    who gives them goes on with it.
-    """
-    match change_of(db, job_id):
-        case "remove":
-            if empty(db, job_id):
-                return 0
-            with immediate(db):
-                db.execute(SQL["remove_job"], {"job_id": job_id})
-            return None
-        case "bounds":
-            return _rebound(db, job_id, after)
-        case _:
-            return None
 
 
 def empty(db: apsw.Connection, job_id: int) -> bool:
@@ -79,41 +85,22 @@ def empty(db: apsw.Connection, job_id: int) -> bool:
         db.execute("PRAGMA foreign_keys = ON")
 
 
-def _rebound(db: apsw.Connection, job_id: int, after: int) -> int | None:
-    """Move what a slice of the items has on the wrong side of the bounds as they are now.
-
-    Nothing remembers how far it came: after a crash what was moved is only looked at again.
-    """
-    with immediate(db):
-        ((bounds, number, public_id),) = fetch(db, SQL["bounds"], {"job_id": job_id})
-        with rows.reading(public_id, "bounds"):
-            max_depth = rows.group(Limits, rows.mapping(bounds), "limits").max_depth
-        until = after + SLICE
-        found = fetch(
-            db, SQL["misplaced"], {"job_id": job_id, "max_depth": max_depth, "after": after, "until": until}
-        )
-        for was, update, target in (
-            ("pending", "shut_out", ("skipped", DEPTH)),
-            ("skipped", "reopen", ("pending", "")),
-        ):
-            movers = [row for row in found if row[3] == was]
-            if movers:
-                ids = json_rows(item_id for item_id, *_ in movers)
-                db.execute(SQL[update], {"ids": ids, "number": number})
-                moved(db, [tuple(row[1:]) for row in movers], target)
-        if any(status == "skipped" and reason != DEPTH for *_, status, reason in found):
-            db.execute(SQL["reopened"], {"job_id": job_id})
-        ((last,),) = fetch(db, SQL["last_item"])
-        if until < last:
-            return until
-        db.execute(SQL["changing"], {"job_id": job_id, "changing": None})
-        return None
-
-
 def sizes(db: apsw.Connection, job_id: int, ids: str) -> int:
     """Bytes that these items' records count for."""
     ((total,),) = fetch(db, SQL["sizes"], {"job_id": job_id, "ids": ids})
     return int(total)
+
+
+def put_back(db: apsw.Connection, job_id: int, found: Sequence[Any]) -> None:
+    """Items as if they had never been tried: (id, chunk, host, status, reason) each. Their records are laid aside."""
+    ids = json_rows(item_id for item_id, *_ in found)
+    lost_bytes = sizes(db, job_id, ids)
+    db.execute(SQL["lay_aside"], {"job_id": job_id, "ids": ids})
+    db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
+    db.execute(SQL["reopen"], {"ids": ids})
+    db.execute(SQL["reopened"], {"job_id": job_id})
+    sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]
+    moved(db, sources, ("pending", ""), lost_bytes)
 
 
 def moved(db: apsw.Connection, sources: Sequence[Any], target: tuple[str, str], lost_bytes: int = 0) -> None:

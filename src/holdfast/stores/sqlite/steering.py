@@ -14,7 +14,6 @@ from holdfast.stores.sqlite import rows, slices
 from holdfast.stores.sqlite.change import Change, count, count_time, event, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.findings import insert
-from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
 
 SQL = statements("jobs")
@@ -195,12 +194,4 @@ def grant(db: apsw.Connection, job_id: int, time_limit_s: float) -> Job:
 
 
 def _retry_seeds(db: apsw.Connection, job_id: int) -> None:
-    found = fetch(db, SQL["failed_seeds"], {"job_id": job_id})
-    ids = json_rows(item_id for item_id, *_ in found)
-    sizes = slices.sizes(db, job_id, ids)
-    db.execute(SQL["lay_aside"], {"job_id": job_id, "ids": ids})
-    db.execute(SQL["drop_failures"], {"job_id": job_id, "ids": ids})
-    db.execute(SQL["reopen"], {"ids": ids})
-    db.execute(SQL["reopened"], {"job_id": job_id})
-    sources = [(chunk, host, status, reason or "") for _, chunk, host, status, reason in found]
-    slices.moved(db, sources, ("pending", ""), sizes)
+    slices.put_back(db, job_id, fetch(db, SQL["failed_seeds"], {"job_id": job_id}))

@@ -15,7 +15,9 @@ CREATE TABLE jobs (
     reason             TEXT,
     desired            TEXT    CHECK (desired IN ('pause')),
     -- A change of millions of rows is under way in slices; nobody may claim until it is through.
-    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds')),
+    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry')),
+    -- What that change needs to be carried to its end, and how far it has come.
+    plan               TEXT    CHECK (json_valid(plan)),
     -- With a change of bounds: reasons for which items were skipped and are queued again.
     readmit            TEXT    CHECK (json_valid(readmit)),
     phase              TEXT    NOT NULL,
@@ -27,7 +29,8 @@ CREATE TABLE jobs (
     last_checkpoint_at REAL,
     active_s           REAL    NOT NULL DEFAULT 0 CHECK (active_s >= 0),
     granted_s          REAL    NOT NULL DEFAULT 0 CHECK (granted_s >= 0),
-    CHECK (desired IS NULL OR status = 'in_progress')
+    CHECK (desired IS NULL OR status = 'in_progress'),
+    CHECK (plan IS NULL OR changing IS NOT NULL)
 ) STRICT;
 CREATE INDEX jobs_identity ON jobs (identity, id);
 CREATE INDEX jobs_name ON jobs (name, id) WHERE name IS NOT NULL;

@@ -78,6 +78,21 @@ SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason FROM items AS i
  WHERE i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
    AND i.depth = 0 AND (i.status = 'failed' OR (i.status = 'skipped' AND i.reason = 'robots'));
 
+-- name: failed_between
+-- Of a slice of the items, those that failed; the bounds as they are now don't shut them out. Primary key.
+SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason, i.url
+  FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+ WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status = 'failed'
+   AND (:max_depth IS NULL OR i.depth <= :max_depth);
+
+-- name: failures
+-- A page of what failed, with the commit that said so. Primary key: other jobs' items are read, too.
+SELECT i.id, i.url, i.reason, i.attempts, i.depth, k.at
+  FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
+  LEFT JOIN commits AS k ON k.job_id = i.job_id AND k.number = i.settled_commit
+ WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status = 'failed'
+ ORDER BY i.id;
+
 -- name: lay_aside
 -- What the failures' records point to stays in its segment, and is remembered as nobody's. Primary keys.
 INSERT INTO laid_aside (segment_id, start)
@@ -102,7 +117,15 @@ UPDATE chunks SET reopened = 1 WHERE job_id = :job_id AND run = (SELECT run FROM
 UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
 
 -- name: changing
-UPDATE jobs SET changing = :changing, readmit = NULL WHERE id = :job_id;
+UPDATE jobs SET changing = :changing, readmit = NULL, plan = NULL WHERE id = :job_id;
+
+-- name: planned
+-- A change begins, or has come further, with what it needs to go on. Primary key.
+UPDATE jobs SET changing = :changing, plan = :plan WHERE id = :job_id;
+
+-- name: plan
+-- Primary key.
+SELECT plan FROM jobs WHERE id = :job_id;
 
 -- name: moving
 -- New bounds move items. Reasons that are readmitted stay so if a crash comes between two such changes.
