@@ -13,14 +13,14 @@ JOBS ?= auto
 
 VENV := .venv
 PY := $(VENV)/bin/python
-LOCKED := requirements/build.txt requirements/runtime.txt requirements/dev.txt
+LOCKED := requirements/build.txt requirements/runtime.txt requirements/dev.txt requirements/docs.txt
 # pip of the machine installs into .venv: a bare Debian has no ensurepip, and so no pip for a new environment.
 PIP := $(PYTHON) -m pip --python $(PY) --disable-pip-version-check
 PIP_LOCKED := $(PIP) install --quiet --require-hashes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup crawl demo test test-system coverage check format bench lock clean
+.PHONY: help setup crawl demo test test-system coverage check format docs bench lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,11 @@ $(VENV)/.ready: $(VENV)/.made requirements/build.txt requirements/runtime.txt py
 $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
 	@echo "Installing what the checks and tests need into $(VENV) ..." >&2
 	@$(PIP_LOCKED) -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready requirements/docs.txt
+	@echo "Installing what builds the documentation into $(VENV) ..." >&2
+	@$(PIP_LOCKED) -r requirements/docs.txt
 	@touch $@
 
 # ---- what it is for -----------------------------------------------------------------------------------------------
@@ -81,6 +86,10 @@ format: $(VENV)/.ready-dev ## put the code into its format and mend what ruff ca
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
+docs: $(VENV)/.ready-docs ## build the documentation as a site (docs/_build/index.html); a link that leads nowhere fails it
+	$(PY) -m sphinx -b html --fail-on-warning --keep-going --quiet docs docs/_build
+	@echo "The documentation is in docs/_build/index.html"
+
 bench: $(VENV)/.ready-dev ## measure: speed, kills, resuming at millions of URLs
 	@$(MAKE) --no-print-directory test-system
 	$(PY) -m benchmarks $(ARGS)
@@ -112,8 +121,9 @@ lock: ## pin the dependencies anew (needs uv; ARGS=--upgrade takes newer ones)
 	$(COMPILE) $(ARGS) pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) $(ARGS) -c requirements/runtime.txt --group build -o requirements/build.txt
 	$(COMPILE) $(ARGS) -c requirements/runtime.txt -c requirements/build.txt --group dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) $(ARGS) -c requirements/runtime.txt -c requirements/dev.txt --group docs pyproject.toml -o requirements/docs.txt
 	@if grep -nE '[a-z]+://|(^|[ =])/' $(LOCKED); then echo "A lock file names a host or a path of this machine." >&2; exit 1; fi
 
 clean: ## remove .venv and what the tools leave behind (never a .holdfast home)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov dist build
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov dist build docs/_build
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
