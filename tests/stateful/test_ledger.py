@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -435,6 +436,10 @@ class Ledger(RuleBasedStateMachine):
         assert sorted(data.external_links_found) == model.urls("skipped", "external")
         tallies = self.run(jobs.tallies(self.job_id))
         assert {(tally.status, tally.reason): tally.count for tally in tallies} == model.tallies()
+        by_sort: Counter[tuple[str, str]] = Counter()
+        for sort in self.run(jobs.sorts(self.job_id, deepest=99)):
+            by_sort[sort.status, sort.reason] += sort.count
+        assert by_sort == model.tallies()
         counters = job.counters
         assert counters.found == len(model.pages), "each address is one item, and none is forgotten"
         assert counters.failed == len(model.urls("failed"))

@@ -147,8 +147,8 @@ def lines(facts: Facts) -> "Iterator[str]":
         f"{number(counters.failed)} failed, {number(counters.skipped)} skipped, "
         f"{number(counters.redirected)} redirected, {number(counters.consulted)} consulted",
     )
-    yield _line("limits", _limits(job))
-    yield _line("pace", _pace(job))
+    yield _line("limits", limits(job))
+    yield _line("pace", pace(job))
     paused = f", {duration(facts.paused_s)} paused" if facts.paused_s else ""
     yield _line("time", f"{duration(job.active_s)} active{paused}, created {stamp(job.created_at)}")
     yield from _section(
@@ -181,7 +181,8 @@ def _section(title: str, rows: list[tuple[str, str]]) -> "Iterator[str]":
         yield from (f"  {left:>{width}}  {right}" for left, right in rows)
 
 
-def _limits(job: Job) -> str:
+def limits(job: Job) -> str:
+    """`100 pages, depth 3`."""
     limits = job.limits
     parts = []
     if limits.max_pages is not None:
@@ -195,7 +196,8 @@ def _limits(job: Job) -> str:
     return ", ".join(parts) or "none"
 
 
-def _pace(job: Job) -> str:
+def pace(job: Job) -> str:
+    """`16 at a time, 2 per host, 1 s between two`."""
     pace = job.pace
     return f"{pace.concurrency} at a time, {pace.per_host} per host, {pace.delay_s:g} s between two"
 

@@ -41,6 +41,20 @@ class Failure:
     depth: int
     at: float | None
     """When that was committed; None where the commit is no longer known."""
+    parent_url: str | None
+    """The page on which it was found first; None for a start URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Items of one depth that stand in one status for one reason."""
+
+    depth: int
+    status: str
+    reason: str
+    count: int
+    example: str
+    """The address of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,12 @@ class Jobs(Protocol):
         """The full picture, computed now. `limit` bounds each list.
 
         Each address that was known at the beginning stands in one list at the most, whatever a worker does meanwhile.
+        """
+
+    async def sorts(self, job_id: int, *, deepest: int) -> list[Sort]:
+        """All items by depth, status and reason, counted now. What lies deeper than `deepest` counts as that deep.
+
+        Each item that was known at the beginning is counted once, whatever a worker does meanwhile.
         """
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, after
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.jobs import Event, Failure, HostReport, Pauses, Tally
+from holdfast.ports.jobs import Event, Failure, HostReport, Pauses, Sort, Tally
 from holdfast.stores.sqlite import changes, retrying, rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
@@ -234,6 +234,19 @@ class SqliteJobs:
             crawl_start_time=_iso(job.started_at),
             last_checkpoint_time=_iso(job.last_checkpoint_at),
         )
+
+    async def sorts(self, job_id: int, *, deepest: int) -> list[Sort]:
+        """Counted slice by slice, so that no snapshot lasts."""
+        found: dict[tuple[int, str, str], tuple[int, str]] = {}
+        ((last,),) = await self._rows("last_item", {})
+        for start in range(0, last, slices.SLICE):
+            bounds = {"after": start, "until": min(last, start + slices.SLICE), "deepest": deepest}
+            for *sort, count, _, url in await self._rows("sorts_between", {"job_id": job_id} | bounds):
+                depth, status, reason = sort
+                before, example = found.get((depth, status, reason), (0, url))
+                found[depth, status, reason] = (before + count, example)
+            await asyncio.sleep(0)
+        return [Sort(*sort, count, example) for sort, (count, example) in sorted(found.items())]
 
     async def close(self) -> None:
         """Let go of the file."""

@@ -86,10 +86,12 @@ SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason, i.url
    AND (:max_depth IS NULL OR i.depth <= :max_depth);
 
 -- name: failures
--- A page of what failed, with the commit that said so. Primary key: other jobs' items are read, too.
-SELECT i.id, i.url, i.reason, i.attempts, i.depth, k.at
+-- A page of what failed, with the commit that said so and the page it was found on. Primary key: other jobs' items are
+-- read, too.
+SELECT i.id, i.url, i.reason, i.attempts, i.depth, k.at, p.url
   FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
   LEFT JOIN commits AS k ON k.job_id = i.job_id AND k.number = i.settled_commit
+  LEFT JOIN items AS p ON p.id = i.parent_id
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status = 'failed'
  ORDER BY i.id;
 
@@ -243,6 +245,14 @@ SELECT url, status, reason FROM items NOT INDEXED
  WHERE id > :after AND id <= :until
    AND job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
  ORDER BY id;
+
+-- name: sorts_between
+-- A slice of the items, counted by sort; of each sort the address that was found first. Primary key, as above.
+SELECT min(depth, :deepest) AS depth, status, iif(status = 'pending', '', coalesce(reason, '')) AS why, count(*), min(id), url
+  FROM items NOT INDEXED
+ WHERE id > :after AND id <= :until
+   AND job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+ GROUP BY 1, 2, 3;
 
 -- name: present_depth
 SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
