@@ -9,7 +9,7 @@ from tests.kit.builders import done, found, handled, new_job
 from tests.kit.clock import NOON
 
 from holdfast.domain.checkpoint import CheckpointReason
-from holdfast.domain.commit import Ending
+from holdfast.domain.commit import Ending, Streamed
 from holdfast.domain.errors import LeaseLost, UsageError
 from holdfast.domain.item import Failed, RetryAt
 from holdfast.domain.job import Limits
@@ -147,6 +147,7 @@ async def test_a_zombie_can_never_write_again(home, how):
         lambda: ledger.commit(
             zombie.lease, zombie.batch(reason=CheckpointReason.FINISH, ending=Ending(Action.COMPLETE))
         ),
+        lambda: ledger.commit(zombie.lease, zombie.batch(streamed=Streamed("rows", 9, 9, 9, 9))),
         lambda: ledger.renew(zombie.lease, Standing(zombie.lease.seq, waiting_until=NOON + 1e6)),
         lambda: ledger.wish(zombie.lease),
         lambda: ledger.mark(zombie.lease, item.id),

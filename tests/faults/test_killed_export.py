@@ -1,5 +1,6 @@
 """An export appears whole or not at all."""
 
+import csv
 import json
 import signal
 
@@ -40,7 +41,7 @@ def test_a_kill_during_an_export_leaves_the_old_file(holdfast, server, tmp_path,
 
 def test_a_kill_before_the_export_at_the_end_of_a_crawl(holdfast, server, tmp_path):
     # given a crawl with -o that completed and died before its file was there
-    target = tmp_path / "pages.jsonl"
+    target = tmp_path / "pages.csv"
     died = holdfast.crawl(server.start, "-o", str(target), fault=Fault(at=FaultPoint.MID_EXPORT)).ended()
     assert died.code == -signal.SIGKILL
     assert not target.exists()
@@ -49,4 +50,5 @@ def test_a_kill_before_the_export_at_the_end_of_a_crawl(holdfast, server, tmp_pa
     served = server.served
     assert holdfast.crawl(server.start, "-o", str(target)).ended().code == 0
     assert server.served == served
-    assert len(target.read_text(encoding="utf-8").splitlines()) == len(server.urls)
+    with target.open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(server.urls)

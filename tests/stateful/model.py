@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from holdfast.domain.commit import Streamed
 from holdfast.domain.failures import Which
 from holdfast.domain.item import (
     Consulted,
@@ -70,6 +71,8 @@ class Model:
     pages: dict[str, Page] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     segments: dict[str, int] = field(default_factory=dict)
+    streamed: Streamed | None = None
+    """What is noted of a file of rows."""
     fruitless: int = 0
     """Claims in a row that died without any progress."""
     progressed: bool = False
@@ -183,6 +186,8 @@ class Model:
             del self.rows[url]
             page = self.pages[url]
             page.status, page.reason, page.due_at, page.rejudge = "pending", "", None, False
+        if torn:
+            self.streamed = None
         if segment in self.segments:
             self.segments[segment] = min(self.segments[segment], good)
         return len(torn)

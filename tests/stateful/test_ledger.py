@@ -21,7 +21,7 @@ from tests.kit.clock import NOON
 from tests.stateful.model import DUE_CAP_S, MAX_RECOVERIES, MAX_STALLS, Bytes, Model, Row
 
 from holdfast.domain.checkpoint import CheckpointReason
-from holdfast.domain.commit import Appended, Ending, Location, Stored
+from holdfast.domain.commit import Appended, Ending, Location, Stored, Streamed
 from holdfast.domain.errors import LeaseLost
 from holdfast.domain.failures import Which
 from holdfast.domain.item import (
@@ -303,10 +303,13 @@ class Ledger(RuleBasedStateMachine):
         handled = tuple(Handled(item, self.outcome(data.draw, item)) for item in chosen)
         appended, rows = self.appended(handled, data.draw)
         prepared = self.current.batch(reason=CheckpointReason.ITEMS, at=self.now)
+        noted = Streamed("rows", self.model.commits, 7 * self.model.commits, 1, len(self.model.rows))
+        noted = data.draw(st.sampled_from([None, noted]))
         prepared = replace(
             prepared,
             handled=handled,
             appended=appended,
+            streamed=noted,
             ending=None if ending is None else Ending(ending, "because"),
         )
         committed = self.run(self.store.ledger.commit(self.current.lease, prepared))
@@ -319,6 +322,7 @@ class Ledger(RuleBasedStateMachine):
             model.handle(entry.item, entry.outcome)
         model.discover([link for entry in handled for link in getattr(entry.outcome, "found", ())])
         model.rows |= rows
+        model.streamed = noted or model.streamed
         if any(getattr(entry.outcome, "widens", False) for entry in handled):
             model.widen()
         if appended is not None:
@@ -459,6 +463,11 @@ class Ledger(RuleBasedStateMachine):
             assert row.item.depth == self.model.pages[row.item.url].depth
             assert row.status == self.model.pages[row.item.url].status
             assert row.item.lastmod == self.model.pages[row.item.url].lastmod
+        number, ledger = self.model.commits, self.store.ledger
+        written = self.run(ledger.written(self.job_id, after=0, until=number, kind="page"))
+        assert sorted(row.item.url for row in written) == sorted(self.model.rows)
+        assert self.run(ledger.written(self.job_id, after=number, until=number + 9, kind="page")) == []
+        assert self.run(ledger.streamed(self.job_id, "rows")) == self.model.streamed
         segments = self.run(self.store.ledger.segments(self.job_id))
         assert {segment.name: segment.committed for segment in segments} == self.model.segments
 

@@ -16,8 +16,11 @@ from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.bootstrap import Home
-    from holdfast.output.export import Exported
+    from holdfast.output.export import Source
+    from holdfast.output.stream import Stream
 
 _DAMAGED_SHOWN = 3
 
@@ -61,35 +64,60 @@ async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
     """Write the job's results; the exit code is 1 if a stored body turned out to be damaged."""
     from holdfast.cli.pages import PAGES
     from holdfast.engine.start import refuse_half_restarted
-    from holdfast.output.export import Source, export, warc_bytes
+    from holdfast.output.export import export, warc_bytes
     from holdfast.output.formats import WARC
 
     await refuse_half_restarted(home.tools, job)
-    source = Source(home.tools.jobs, home.tools.ledger, home.tools.segments, home.segment_path)
+    source = _source(home)
     raw = output.name.lower().endswith(WARC)
     total = await warc_bytes(source, job) if raw else job.counters.done
     with _progress(total, shown, in_bytes=raw) as advance:
         exported = await export(source, job, PAGES, output, advance)
-    shown.say(_said(job, exported))
-    return _damage(exported)
+    what = f"{plural(exported.count, exported.unit)} to {exported.path}"
+    shown.say(_said(job, what, exported.bytes))
+    return _damage(exported.damaged)
 
 
-def _said(job: Job, exported: "Exported") -> str:
-    what = f"wrote {plural(exported.count, exported.unit)} to {exported.path}"
+def stream(home: "Home", job: Job, output: Path) -> "Stream | None":
+    """A file of rows that grows while the job runs; None for a format that has to be written as a whole."""
+    from holdfast.cli.pages import PAGES
+    from holdfast.output.formats import ending_of
+    from holdfast.output.stream import ENDING, Stream
+
+    return Stream(_source(home), job, PAGES, output) if ending_of(output) == ENDING else None
+
+
+async def end(rows: "Stream", job: Job, shown: Screen) -> int:
+    """Bring a file that grew with the job to its end; the exit code is 1 if a stored body turned out to be damaged."""
+    try:
+        stands = await rows.finish(job)
+    finally:
+        rows.close()
+    shown.say(_said(job, f"{plural(stands.rows, 'page')} to {rows.path}", stands.bytes))
+    return _damage(rows.damaged)
+
+
+def _source(home: "Home") -> "Source":
+    from holdfast.output.export import Source
+
+    return Source(home.tools.jobs, home.tools.ledger, home.tools.segments, home.segment_path)
+
+
+def _said(job: Job, what: str, size_bytes: int) -> str:
     so_far = (
         "" if job.status in {Status.COMPLETED, Status.CANCELLED} else f", as far as the job is ({job.status})"
     )
-    return f"{what} ({size(exported.bytes)}){so_far}."
+    return f"wrote {what} ({size(size_bytes)}){so_far}."
 
 
-def _damage(exported: "Exported") -> int:
-    if not exported.damaged:
+def _damage(damaged: "Sequence[str]") -> int:
+    if not damaged:
         return 0
     from holdfast.cli.complaints import say
 
-    count = plural(len(exported.damaged), "page stands", "pages stand")
+    count = plural(len(damaged), "page stands", "pages stand")
     say(f"{count} in the file without text, because the stored body is damaged; see `holdfast verify`:")
-    for line in exported.damaged[:_DAMAGED_SHOWN]:
+    for line in damaged[:_DAMAGED_SHOWN]:
         say(f"  {line}")
     return 1
 

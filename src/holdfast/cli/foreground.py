@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from holdfast.bootstrap import Home
     from holdfast.cli.view import AtWork
+    from holdfast.output.stream import Stream
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
@@ -72,9 +73,10 @@ async def run_here(home: "Home", job: Job, here: Here) -> int:
     """Work on a pending job until it ends; say how, and give the exit code."""
     screen, ask = here.screen, here.ask
     HANDLER.context["job_id"] = job.short_id
+    rows = _streams(home, job, ask)
     try:
         async with displayed(home, job, screen, here.at_work):
-            job = await run(home.tools, job, home.worker_id(), here.stop)
+            job = await run(home.tools, job, home.worker_id(), here.stop, rows)
     except LeaseLost:
         job = await home.tools.ledger.job(job.id)
         if job.status is not Status.CANCELLED:
@@ -90,19 +92,32 @@ async def run_here(home: "Home", job: Job, here: Here) -> int:
     tell = screen.say if job.status is Status.COMPLETED else say
     for sentence in ended(job, words, tallies):
         tell(sentence)
-    return await finish(home, job, screen, ask)
+    return await finish(home, job, screen, ask, rows)
 
 
-async def finish(home: "Home", job: Job, screen: Screen, ask: Ask) -> int:
+def _streams(home: "Home", job: Job, ask: Ask) -> "Stream | None":
+    """The file that grows while the job runs, if that is what is wanted."""
+    if ask.output is None:
+        return None
+    from holdfast.cli.export import stream
+
+    return stream(home, job, ask.output)
+
+
+async def finish(home: "Home", job: Job, screen: Screen, ask: Ask, rows: "Stream | None" = None) -> int:
     """Write the output if there is room and time for it, answer, and give the exit code: 1 too for a damaged body."""
     damaged = 0
     if ask.output is not None and _wants_output(job):
-        from holdfast.cli.export import write
+        from holdfast.cli.export import end, write
 
         # Writing may take long: Ctrl-C ends it, and leaves what was there before.
         _hear(signal.default_int_handler, signal.SIG_DFL)
+        rows = rows or _streams(home, job, ask)
         try:
-            damaged = await write(home, job, ask.output, screen)
+            if rows is not None:
+                damaged = await end(rows, job, screen)
+            else:
+                damaged = await write(home, job, ask.output, screen)
         except BaseException:
             _answer(job, ask)
             raise

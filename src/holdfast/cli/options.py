@@ -171,7 +171,13 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
     ),
     "Output": (
-        option("-o", "--output", type=FILE, metavar="FILE", help="Export to FILE at the end."),
+        option(
+            "-o",
+            "--output",
+            type=FILE,
+            metavar="FILE",
+            help="Write the pages to FILE; .jsonl grows while the crawl runs, others are written at the end.",
+        ),
         option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
         option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
     ),

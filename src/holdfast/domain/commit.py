@@ -46,6 +46,18 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Streamed:
+    """How far a file of rows has come: its first `bytes` are the rows of all commits up to `commit_no`."""
+
+    path: str
+    commit_no: int
+    bytes: int
+    crc: int
+    """CRC-32 of those bytes."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """How a claim ends with this commit."""
 
@@ -70,6 +82,8 @@ class Commit:
     cautious_left: int | None = None
     """None: as before this commit."""
     ending: Ending | None = None
+    streamed: Streamed | None = None
+    """A file of rows as it stood before this commit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The engine's side of the commit: segment first, then the ledger, in one order, one at a time."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from holdfast.domain.checkpoint import CheckpointReason
@@ -10,6 +10,7 @@ from holdfast.domain.item import Handled
 from holdfast.domain.lease import Lease
 from holdfast.engine.tools import Tools
 from holdfast.ports.faults import FaultPoint, reached
+from holdfast.ports.rows import RowStream
 from holdfast.ports.segments import SegmentWriter
 
 
@@ -27,9 +28,12 @@ class Notes:
 class Batch:
     """Outcomes on their way into the ledger."""
 
-    def __init__(self, tools: Tools, lease: Lease, writer: SegmentWriter) -> None:
+    def __init__(
+        self, tools: Tools, lease: Lease, writer: SegmentWriter, rows: RowStream | None = None
+    ) -> None:
         self._tools = tools
         self._writer = writer
+        self._rows = rows
         self._waiting: deque[Handled] = deque()
         self._held_bytes = 0
         self._committed_at = tools.clock.monotonic()
@@ -57,7 +61,8 @@ class Batch:
     async def commit(self, notes: Notes, *, most: int) -> tuple[tuple[Handled, ...], Committed]:
         """Write up to `most` outcomes. Raises with the ledger as it was; the outcomes are then lost with this claim.
 
-        A crash before the append loses what was handled; after it, bytes that nobody reads; after COMMIT, nothing.
+        A crash before the append loses what was handled; after it, bytes that nobody reads; after COMMIT, nothing. Then
+        the rows go to their file, if there is one: how far it has come is noted by the commit after.
         """
         handled = tuple(self._waiting.popleft() for _ in range(min(most, len(self._waiting))))
         appended = await self._append(handled)
@@ -76,6 +81,7 @@ class Batch:
                 phase=notes.phase,
                 cautious_left=notes.cautious_left,
                 ending=notes.ending,
+                streamed=None if self._rows is None else self._rows.standing,
             ),
         )
         self._committed_at = now
@@ -87,7 +93,14 @@ class Batch:
             self._unsynced += appended.end - appended.start
             if self._unsynced >= self._tools.unsynced_bytes:
                 await self.sync()
+        if self._rows is not None:
+            await self._rows.follow(committed.number, handled)
         return handled, committed
+
+    async def catch_up(self, number: int, *, over: Callable[[], bool]) -> None:
+        """Bring the file of rows, if there is one, to where the ledger stands."""
+        if self._rows is not None:
+            await self._rows.catch_up(number, over=over)
 
     async def _append(self, handled: tuple[Handled, ...]) -> Appended | None:
         sent = [record.exchange for record in exchanges(handled)]

@@ -22,6 +22,7 @@ from holdfast.engine.tools import Tools
 from holdfast.engine.worker import Worker
 from holdfast.ports.faults import FaultPoint, reached
 from holdfast.ports.pipeline import PipelineRun
+from holdfast.ports.rows import RowStream
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,8 @@ class Stop(Protocol):
         """From now on, pass requests on to this worker; those that came before, at once."""
 
 
-async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
-    """Work on a pending job until it ends, and give it as it then stands.
+async def run(tools: Tools, job: Job, worker_id: str, stop: Stop, rows: RowStream | None = None) -> Job:
+    """Work on a pending job until it ends, and give it as it then stands. `rows` grows with each commit.
 
     Raises JobHeld if somebody else was first, LeaseLost if somebody took over, StorageFull and StorageFailed; the last
     commit stands in each case.
@@ -48,7 +49,7 @@ async def run(tools: Tools, job: Job, worker_id: str, stop: Stop) -> Job:
             raise held(job, await tools.jobs.holder(job.id))
         stop.claimed()
         reached(FaultPoint.AFTER_CLAIM, claim)
-        await _hold(tools, claim, stop)
+        await _hold(tools, claim, stop, rows)
         return await tools.ledger.job(job.id)
 
 
@@ -71,7 +72,7 @@ def _present(tools: Tools, worker_id: str) -> Iterator[None]:
         presence.leave(words)
 
 
-async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
+async def _hold(tools: Tools, claim: Claim, stop: Stop, rows: RowStream | None) -> None:
     if claim.recovered:
         log.info(
             "the worker before this one ended without a release; going on from commit %d", claim.job.commit_no
@@ -81,7 +82,8 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
     keeper.start()
     try:
         await heard.unless_lost(repair(tools, claim.job, claim.lease))
-        async with _at_work(tools, replace(claim, job=await tools.ledger.job(claim.job.id))) as worker:
+        claim = replace(claim, job=await tools.ledger.job(claim.job.id))
+        async with _at_work(tools, claim, rows) as worker:
             heard.tell(worker)
             stop.listen(worker)
             try:
@@ -95,11 +97,12 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop) -> None:
 
 
 @asynccontextmanager
-async def _at_work(tools: Tools, claim: Claim) -> AsyncIterator[Worker]:
+async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncIterator[Worker]:
     """A worker with all that it needs, which is let go at the end."""
     outside = await _outside(tools, claim.job)
     handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside))
-    batch = Batch(tools, claim.lease, tools.segments.writer(claim.job, claim.lease, claim.job.durability))
+    writer = tools.segments.writer(claim.job, claim.lease, claim.job.durability)
+    batch = Batch(tools, claim.lease, writer, rows)
     try:
         yield Worker(tools, claim, handler, batch)
     except StorageFull:

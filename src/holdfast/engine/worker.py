@@ -93,6 +93,7 @@ class Worker:
         self._set_deadline()
         if (spent := self._budget.spent()) is not None:
             self.end(Action.COMPLETE, spent)
+        await self._batch.catch_up(self._job.commit_no, over=self._ending.done)
         await self._suspect()
         runners = [asyncio.create_task(self._run()) for _ in range(self._job.pace.concurrency)]
         others = [asyncio.create_task(self._feeder.feed()), asyncio.create_task(self._write())]

@@ -62,7 +62,7 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
         with whole_file(path) as file:
             count = await _segments_into(file, source, job, on_progress)
             size = file.tell()
-            await _refuse_emptied(source, job)
+            await refuse_emptied(source, job)
         return Exported(path, count, "segment", size)
     damaged: list[str] = []
     count = 0
@@ -73,11 +73,11 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
                 count += len(page)
                 on_progress(count)
         size = file.tell()
-        await _refuse_emptied(source, job)
+        await refuse_emptied(source, job)
     return Exported(path, count, "page", size, tuple(damaged))
 
 
-async def _refuse_emptied(source: Source, job: Job) -> None:
+async def refuse_emptied(source: Source, job: Job) -> None:
     """JobHeld if the job was restarted or removed while it was read: the file would hold but a part of it."""
     now = await source.ledger.job(job.id)
     if now.run != job.run or (await source.jobs.unfinished()).get(job.id) in {"restart", "remove"}:
@@ -103,14 +103,14 @@ def _rows_of(
 ) -> Iterable[Row]:
     for record in page:
         try:
-            reading = _body(segments, job, record)
+            reading = stored_body(segments, job, record)
         except DamagedRecord as error:
             damaged.append(f"{record.item.url}: {error}")
             reading = None
         yield table.row_of(record, reading)
 
 
-def _body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:
+def stored_body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:
     """The stored exchange; for an exact duplicate, the one whose body it shares."""
     place = record.revisit_of or record.location
     return None if place is None else segments.read(job, place)

@@ -46,13 +46,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(place)
         _sync_folder(place.parent)
     except OSError as error:
-        raise _refused(error, path) from error
+        raise refused(error, path) from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
-def _refused(error: OSError, path: Path) -> StorageFull | StorageFailed:
+def refused(error: OSError, path: Path) -> StorageFull | StorageFailed:
+    """What the disk said, as a sentence that says what to do."""
     what = error.strerror or str(error)
     if error.errno in _NO_ROOM:
         return StorageFull(

@@ -20,6 +20,8 @@ class FaultPoint(StrEnum):
     MID_REPAIR = "mid-repair"
     MID_CHANGE = "between two slices"
     MID_EXPORT = "before the export's rename"
+    MID_ROWS = "mid-row"
+    AFTER_ROWS = "between rows and their note"
     HANDLING = "while an item is handled"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.domain.checkpoint import Checkpoint
-from holdfast.domain.commit import Commit, Committed, HostQueue, Location
+from holdfast.domain.commit import Commit, Committed, HostQueue, Location, Streamed
 from holdfast.domain.item import Item
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim, Heartbeat, Lease, Standing
@@ -132,6 +132,18 @@ class Ledger(Protocol):
         self, job_id: int, *, after: int, limit: int, kind: str | None = None
     ) -> list[RecordRow]:
         """Records by item id from `after` on, for readers that page and hold no snapshot."""
+
+    async def written(self, job_id: int, *, after: int, until: int, kind: str) -> list[RecordRow]:
+        """Records of the commits after `after` and up to `until`, in the order in which they were committed."""
+
+    async def streamed(self, job_id: int, path: str) -> Streamed | None:
+        """How far that file of rows had come by the last commit that noted it.
+
+        None where it is no file of the job's present run, or where a repair took back rows that may stand in it.
+        """
+
+    async def note_streamed(self, job_id: int, run: int, streamed: Streamed) -> None:
+        """Remember how far a file of rows has come, for a job that nobody works on. Does nothing for any other."""
 
     async def outside(self, job_id: int, *, after: int, limit: int) -> list[tuple[int, str]]:
         """Ids and addresses of what was kept though it is out of scope (COUNTED), by id from `after` on."""

@@ -188,6 +188,16 @@ CREATE TABLE segments (
     synced    INTEGER NOT NULL DEFAULT 0 CHECK (synced >= 0),
     UNIQUE (job_id, name)
 ) STRICT;
+CREATE TABLE streams (
+    job_id    INTEGER NOT NULL REFERENCES jobs (id),
+    path      TEXT    NOT NULL,
+    run       INTEGER NOT NULL,
+    commit_no INTEGER NOT NULL CHECK (commit_no >= 0),
+    bytes     INTEGER NOT NULL CHECK (bytes >= 0),
+    crc       INTEGER NOT NULL,
+    rows      INTEGER NOT NULL CHECK (rows >= 0),
+    PRIMARY KEY (job_id, path)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE tallies (
     chunk_id INTEGER NOT NULL REFERENCES chunks (id),
     status   TEXT    NOT NULL,

@@ -84,6 +84,8 @@ def _steps(db: apsw.Connection, lease: Lease, commit: Commit) -> Committed:
     status = _end(db, lease, commit, desired)
     counters = _count(db, lease, commit, change)
     _note(db, lease, commit, status)
+    if commit.streamed is not None:
+        db.execute(SQL["streamed"], {"job_id": lease.job_id, "run": lease.run} | asdict(commit.streamed))
     _checkpoint(db, replace(lease, seq=seq), commit, change, {"segment_id": segment_id, "counters": counters})
     return Committed(seq, number, counters, _given(db, change), desired)
 

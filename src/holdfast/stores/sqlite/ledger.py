@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from holdfast.domain.checkpoint import Checkpoint
-from holdfast.domain.commit import Commit, Committed, HostQueue, Location
+from holdfast.domain.commit import Commit, Committed, HostQueue, Location, Streamed
 from holdfast.domain.errors import HalfRestarted, LeaseLost, UnknownJob, UsageError
 from holdfast.domain.item import Item
 from holdfast.domain.job import Durability, Job
@@ -143,6 +143,20 @@ class SqliteLedger:
     ) -> list[RecordRow]:
         """One page of records."""
         return await self._records(job_id, after, 2**62, limit, kind)
+
+    async def written(self, job_id: int, *, after: int, until: int, kind: str) -> list[RecordRow]:
+        """Records of the commits after one and up to another."""
+        bindings = {"job_id": job_id, "after": after, "until": until, "kind": kind}
+        return [rows.record(row) for row in await self._rows("written", bindings)]
+
+    async def streamed(self, job_id: int, path: str) -> Streamed | None:
+        """What is known of a file of the present run."""
+        found = await self._rows("streamed", {"job_id": job_id, "path": path})
+        return Streamed(*found[0]) if found else None
+
+    async def note_streamed(self, job_id: int, run: int, streamed: Streamed) -> None:
+        """Without a claim: refused, silently, while there is one."""
+        await self._rows("note_streamed", {"job_id": job_id, "run": run} | asdict(streamed))
 
     async def outside(self, job_id: int, *, after: int, limit: int) -> list[tuple[int, str]]:
         """One page of what is out of scope."""

@@ -24,6 +24,7 @@ _EMPTIED = (
     "slice_hosts",
     "slice_tallies",
     "slice_laid_aside",
+    "slice_streams",
     "slice_segments",
     "slice_chunks",
     "slice_events",

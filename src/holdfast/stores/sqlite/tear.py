@@ -27,6 +27,8 @@ def write(db: apsw.Connection, lease: Lease, segment: str, good: int) -> int:
         db.execute(SQL["lay_aside"], of_run | {"ids": json_rows(ids)})
         db.execute(SQL["drop_records"], of_run | {"ids": json_rows(ids)})
         db.execute(SQL["reopen"], {"ids": json_rows(ids)})
+        if ids:
+            db.execute(SQL["unstream"], {"job_id": lease.job_id})
         reached(FaultPoint.MID_REPAIR, segment)
         db.execute(SQL["shorten"], where)
         db.execute(SQL["shorten_spans"], where)

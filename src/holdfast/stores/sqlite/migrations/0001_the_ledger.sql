@@ -171,6 +171,18 @@ CREATE TABLE laid_aside (
     PRIMARY KEY (segment_id, start)
 ) STRICT, WITHOUT ROWID;
 
+-- Files of rows outside of the home that grow with a job's commits: so much of each was written, and what it holds.
+CREATE TABLE streams (
+    job_id    INTEGER NOT NULL REFERENCES jobs (id),
+    path      TEXT    NOT NULL,
+    run       INTEGER NOT NULL,
+    commit_no INTEGER NOT NULL CHECK (commit_no >= 0),
+    bytes     INTEGER NOT NULL CHECK (bytes >= 0),
+    crc       INTEGER NOT NULL,
+    rows      INTEGER NOT NULL CHECK (rows >= 0),
+    PRIMARY KEY (job_id, path)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tallies (
     chunk_id INTEGER NOT NULL REFERENCES chunks (id),
     status   TEXT    NOT NULL,

@@ -167,6 +167,14 @@ INSERT INTO commits (job_id, number, run, chunk_id, epoch, seq, reason, at, item
 VALUES (:job_id, :number, :run, :chunk_id, :epoch, :seq, :reason, :at, :items, :unsettled, :depth, :counters,
         :segment_id, :start, :until, :crc);
 
+-- name: streamed
+-- How far a file of rows had come before this commit. Primary key.
+INSERT INTO streams (job_id, path, run, commit_no, bytes, crc, rows)
+VALUES (:job_id, :path, :run, :commit_no, :bytes, :crc, :rows)
+    ON CONFLICT (job_id, path) DO UPDATE
+   SET run = excluded.run, commit_no = excluded.commit_no, bytes = excluded.bytes, crc = excluded.crc,
+       rows = excluded.rows;
+
 -- name: hosts_with_new
 -- Hosts that this commit gave work. Primary key.
 SELECT id, name, queued, due_at FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));

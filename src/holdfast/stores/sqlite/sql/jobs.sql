@@ -182,6 +182,9 @@ DELETE FROM tallies WHERE chunk_id IN (SELECT id FROM chunks WHERE job_id = :job
 -- name: slice_laid_aside
 DELETE FROM laid_aside WHERE segment_id IN (SELECT id FROM segments WHERE job_id = :job_id);
 
+-- name: slice_streams
+DELETE FROM streams WHERE job_id = :job_id;
+
 -- name: slice_segments
 DELETE FROM segments WHERE job_id = :job_id;
 

@@ -145,6 +145,38 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
                               ORDER BY e.item_id, e.ordinal LIMIT :limit))
  ORDER BY r.item_id, r.ordinal;
 
+-- name: written
+-- Records by the commits that wrote them, in the order in which their evidence was stored; none has no evidence. Primary
+-- key of commits, index records_place; CROSS JOIN, because the commits are few and lead.
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
+       p.url,
+       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
+  FROM jobs AS j
+ CROSS JOIN commits AS c ON c.job_id = j.id AND c.run = j.run AND c.number > :after AND c.number <= :until
+ CROSS JOIN records AS r INDEXED BY records_place
+    ON r.segment_id = c.segment_id AND r.start >= c.start AND r.start < c.until AND r.kind = :kind
+  JOIN items AS i ON i.id = r.item_id
+  JOIN hosts AS h ON h.id = i.host_id
+  LEFT JOIN items AS p ON p.id = i.parent_id
+  LEFT JOIN segments AS s ON s.id = r.segment_id
+  LEFT JOIN segments AS b ON b.id = r.body_segment_id
+ WHERE j.id = :job_id
+ ORDER BY c.number, r.start;
+
+-- name: streamed
+-- Primary keys.
+SELECT f.path, f.commit_no, f.bytes, f.crc, f.rows FROM jobs AS j JOIN streams AS f ON f.job_id = j.id AND f.run = j.run
+ WHERE j.id = :job_id AND f.path = :path;
+
+-- name: note_streamed
+-- Outside of a commit, where nobody makes any. Primary keys.
+INSERT INTO streams (job_id, path, run, commit_no, bytes, crc, rows)
+SELECT id, :path, run, :commit_no, :bytes, :crc, :rows FROM jobs
+ WHERE id = :job_id AND run = :run AND status <> 'in_progress' AND changing IS NULL
+    ON CONFLICT (job_id, path) DO UPDATE
+   SET run = excluded.run, commit_no = excluded.commit_no, bytes = excluded.bytes, crc = excluded.crc,
+       rows = excluded.rows;
+
 -- name: outside
 -- What is out of scope and was kept. Index items_outside.
 SELECT i.id, i.url FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = j.run

@@ -30,6 +30,10 @@ DELETE FROM records WHERE job_id = :job_id AND run = :run AND item_id IN (SELECT
 UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, rejudge = NULL, due_at = NULL
  WHERE id IN (SELECT value FROM json_each(:ids)) AND status <> 'pending';
 
+-- name: unstream
+-- A file of rows may have some that are no more: what stands in it is known no longer. Primary key.
+DELETE FROM streams WHERE job_id = :job_id;
+
 -- name: shorten
 UPDATE segments SET committed = :good, synced = min(synced, :good) WHERE id = :segment_id;
 
