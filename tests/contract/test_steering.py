@@ -365,6 +365,12 @@ async def test_what_was_skipped_for_a_readmitted_reason_is_queued_again(store, m
     assert await store.jobs.unfinished() == {}
     await work.honest()
 
+    # and what lies too deep as well waits for a deeper limit, without being readmitted once more
+    await change(store, await work.job(), max_depth=2)
+    data = await store.jobs.checkpoint_data(job.id)
+    assert sorted(data.pages_queued) == sorted(found(name).url for name in "bce")
+    await work.honest()
+
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.TIMEOUT, Status.FAILED])
 async def test_time_that_a_person_grants_counts_from_then_on(store, status):

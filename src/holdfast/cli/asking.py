@@ -16,6 +16,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
     from holdfast.pipelines.site.reach import Reach
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
+    from holdfast.pipelines.site.traps import TrapRules
 
     name = options["name"]
     if name is not None and not (name.strip() and name.isprintable()):
@@ -28,6 +29,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         ignore_robots=options["ignore_robots"],
         user_agent=_user_agent(options["user_agent"], options["contact"]),
         reach=Reach(allow_private=options["allow_private"]),
+        traps=TrapRules(avoid=not options["no_traps"]),
     )
     return NewJob(
         kind=KIND,

@@ -71,6 +71,11 @@ HREFS = st.sampled_from(
         "/é",
         "http://[",
         "/" + "long" * 2100,
+        "a/a/a/a/a",
+        "a;jsessionid=1",
+        "/a;jsessionid=2?q=1",
+        "?PHPSESSID=3",
+        "https://other.org/;jsessionid=4",
     ]
 ) | st.text(st.sampled_from("ab/.:?#%\\ 41\t"), max_size=8)
 PAGES = st.lists(

@@ -1,13 +1,18 @@
-"""Whether an address belongs to the crawl: decided from the spec and the URL alone."""
+"""Whether an address belongs to the crawl: decided from the spec and the URL alone.
+
+A rule is asked for its verdict, link by link; `explain` asks the same rules for what they go by.
+"""
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.domain.url import MAX_URL_BYTES, authority, hostname, is_address
 from holdfast.pipelines.site.spec import Scope, SiteSpec
+from holdfast.pipelines.site.traps import Trap, caught
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -18,13 +23,40 @@ ROBOTS = "robots"
 
 
 class SkipReason(StrEnum):
-    """Why a link is not followed. In this order: the first that holds is the reason."""
+    """Why a link is not followed. In this order, then the traps: the first that holds is the reason."""
 
     EXTERNAL = "external"
     TOO_LONG = "too_long"
     EXCLUDED = "excluded"
     NOT_INCLUDED = "not_included"
     DEPTH = "depth"
+
+
+Verdict = SkipReason | Trap
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What one rule says of an address. The first with a verdict decides."""
+
+    rule: str
+    verdict: Verdict | None
+    says: str
+    """What it goes by: the pattern, the trap's sign, the limit."""
+
+
+class Rule(Protocol):
+    """A function of the URL alone, so that it may be remembered per link."""
+
+    @property
+    def name(self) -> str:
+        """What it looks at."""
+
+    def verdict(self, url: str) -> Verdict | None:
+        """Why the address is not followed; None where the rule lets it pass."""
+
+    def says(self, url: str) -> str:
+        """What the verdict goes by."""
 
 
 class Judge:
@@ -37,43 +69,139 @@ class Judge:
     def __init__(self, spec: SiteSpec, max_depth: int | None, seeds: Iterable[str]) -> None:
         self.seeds = frozenset(seeds)
         self._max_depth = max_depth
-        self._scope = spec.scope
-        self._include = [re.compile(pattern) for pattern in spec.include]
-        self._exclude = [re.compile(pattern) for pattern in spec.exclude]
-        self._sites = frozenset(_site(url, spec.scope) for url in self.seeds)
-        self._prefixes = tuple(self._sites)
+        self._scope = _InScope(spec.scope, self.seeds)
+        patterns: list[Rule] = [_Excluded(pattern) for pattern in spec.exclude]
+        if spec.include:
+            patterns.append(_Included(spec.include))
+        traps: list[Rule] = [_Traps()] if spec.traps.avoid else []
+        self._rules: tuple[Rule, ...] = (self._scope, _Length(), *patterns, *traps)
 
-    def judge(self, url: str, depth: int) -> SkipReason | None:
+    def judge(self, url: str, depth: int) -> Verdict | None:
         """None when the URL is admitted at that depth, else the reason why not."""
         reason = self.reason(url)
         if reason is None and self.too_deep(depth) and url not in self.seeds:
             return SkipReason.DEPTH
         return reason
 
+    def judge_target(self, url: str, depth: int) -> Verdict | None:
+        """The same for where a redirect leads.
+
+        That a server hands out a session id by a redirect is no trap: there is one such target for each address.
+        """
+        verdict = self.judge(url, depth)
+        if verdict is Trap.SESSION:
+            return SkipReason.DEPTH if self.too_deep(depth) else None
+        return verdict
+
     def too_deep(self, depth: int) -> bool:
         """Whether nothing but seeds is admitted at that depth."""
         return self._max_depth is not None and depth > self._max_depth
 
-    def reason(self, url: str) -> SkipReason | None:
+    def reason(self, url: str) -> Verdict | None:
         """The verdict as far as it doesn't depend on depth."""
         if url in self.seeds:
             return None
-        if not self.inside(url):
-            return SkipReason.EXTERNAL
-        if len(url) > MAX_URL_BYTES:
-            return SkipReason.TOO_LONG
-        for pattern in self._exclude:
-            if pattern.search(url):
-                return SkipReason.EXCLUDED
-        if self._include and not any(pattern.search(url) for pattern in self._include):
-            return SkipReason.NOT_INCLUDED
+        for rule in self._rules:
+            verdict = rule.verdict(url)
+            if verdict is not None:
+                return verdict
         return None
 
     def inside(self, url: str) -> bool:
         """Whether it is on a seed's site."""
+        return self._scope.holds(url)
+
+    def explain(self, url: str, depth: int) -> list[Ruling]:
+        """What each rule says, in the order in which they are asked, up to the one that decides."""
+        if url in self.seeds:
+            return [Ruling("start URL", None, "is one, or what one redirects to: always admitted")]
+        rulings = []
+        for rule in self._rules:
+            rulings.append(Ruling(rule.name, rule.verdict(url), rule.says(url)))
+            if rulings[-1].verdict is not None:
+                return rulings
+        limit = "no limit" if self._max_depth is None else f"at most {self._max_depth}"
+        verdict = SkipReason.DEPTH if self.too_deep(depth) else None
+        return [*rulings, Ruling("depth", verdict, f"found at depth {depth}, {limit}")]
+
+
+class _InScope:
+    name = "scope"
+
+    def __init__(self, scope: Scope, seeds: Iterable[str]) -> None:
+        self._scope = scope
+        self._sites = frozenset(_site(url, scope) for url in seeds)
+        self._prefixes = tuple(self._sites)
+
+    def holds(self, url: str) -> bool:
         if self._scope is Scope.PREFIX:
             return url[url.find("//") :].startswith(self._prefixes)
         return self._scope is Scope.ANY or _site(url, self._scope) in self._sites
+
+    def verdict(self, url: str) -> Verdict | None:
+        return None if self.holds(url) else SkipReason.EXTERNAL
+
+    def says(self, url: str) -> str:
+        if self._scope is Scope.ANY:
+            return "any address belongs to it"
+        sites = sorted(self._sites)
+        shown = ", ".join(sites[:_SITES_SHOWN]) + (", ..." if len(sites) > _SITES_SHOWN else "")
+        return f"--scope {self._scope.value}: {_site(url, self._scope)} against {shown}"
+
+
+class _Length:
+    name = "length"
+
+    def verdict(self, url: str) -> Verdict | None:
+        return SkipReason.TOO_LONG if len(url) > MAX_URL_BYTES else None
+
+    def says(self, url: str) -> str:
+        return f"{len(url)} bytes, at most {MAX_URL_BYTES}"
+
+
+class _Excluded:
+    name = "--exclude"
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re.compile(pattern)
+
+    def verdict(self, url: str) -> Verdict | None:
+        return SkipReason.EXCLUDED if self._pattern.search(url) else None
+
+    def says(self, url: str) -> str:
+        found = self._pattern.search(url)
+        return f"{self._pattern.pattern} {f'fits {found.group()!r}' if found else 'fits nothing in it'}"
+
+
+class _Included:
+    name = "--include"
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+
+    def verdict(self, url: str) -> Verdict | None:
+        return None if any(pattern.search(url) for pattern in self._patterns) else SkipReason.NOT_INCLUDED
+
+    def says(self, url: str) -> str:
+        fits = next((pattern.pattern for pattern in self._patterns if pattern.search(url)), None)
+        if fits is not None:
+            return f"{fits} fits"
+        return f"none fits of {', '.join(pattern.pattern for pattern in self._patterns)}"
+
+
+class _Traps:
+    name = "traps"
+
+    def verdict(self, url: str) -> Verdict | None:
+        shown = caught(url)
+        return None if shown is None else shown.trap
+
+    def says(self, url: str) -> str:
+        shown = caught(url)
+        return "it shows no sign of one" if shown is None else f"shows it by: {shown.sign}"
+
+
+_SITES_SHOWN = 3
 
 
 def _site(url: str, scope: Scope) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.domain.item import Found
 from holdfast.domain.url import Base, fingerprint, origin
-from holdfast.pipelines.site.judge import Judge, SkipReason
+from holdfast.pipelines.site.judge import Judge, SkipReason, Verdict
+from holdfast.pipelines.site.traps import Trap, sessionless
 
 MAX_REMEMBERED = 200_000
 """So many links, and so many spellings of links, are remembered: 70 MB when all are in use."""
@@ -19,7 +20,7 @@ _NEVER = 1 << 30
 _ANYWHERE = ("/", "http://", "https://")
 
 
-def found(url: str, depth: int, parent_id: int | None, reason: SkipReason | None) -> Found:
+def found(url: str, depth: int, parent_id: int | None, reason: Verdict | None) -> Found:
     """A finding, with what follows from its URL."""
     skip = None if reason is None else reason.value
     return Found(url, fingerprint(url), origin(url), depth, parent_id=parent_id, skip=skip)
@@ -33,12 +34,13 @@ def all_findings(
     `parent` is the page's item id and URL, `depth` that of the links.
     """
     parent_id, own = parent
-    urls = dict.fromkeys(map(Base(base).join, hrefs))
-    return [
-        found(url, depth, parent_id, judge.judge(url, depth))
-        for url in urls
-        if url is not None and url != own
-    ]
+    urls = dict.fromkeys(url for url in map(Base(base).join, hrefs) if url is not None)
+    verdicts = {url: judge.judge(url, depth) for url in urls}
+    for url in urls:
+        if verdicts[url] is Trap.SESSION:
+            bare = sessionless(url)
+            verdicts.setdefault(bare, judge.judge(bare, depth))
+    return [found(url, depth, parent_id, verdict) for url, verdict in verdicts.items() if url != own]
 
 
 class Link:
@@ -46,7 +48,7 @@ class Link:
 
     __slots__ = ("depth", "reason", "url")
 
-    def __init__(self, url: str, reason: SkipReason | None) -> None:
+    def __init__(self, url: str, reason: Verdict | None) -> None:
         self.url = url
         self.reason = reason
         """Why it isn't followed, as far as that doesn't depend on depth."""
@@ -69,7 +71,10 @@ class Links:
         self._forget()
 
     def resolve(self, base: str, hrefs: Iterable[str]) -> list[Link]:
-        """The distinct http(s) links among the hrefs of a page, in order. `base` is canonical."""
+        """The distinct http(s) links among the hrefs of a page, in order. `base` is canonical.
+
+        One that is shut out for its session id brings the address without it along: that is followed in its place.
+        """
         table, join = self._table_for(base), Base(base).join
         seen: dict[Link, None] = {}
         for href in hrefs:
@@ -83,6 +88,11 @@ class Links:
                     self._spellings += 1
             seen[link] = None
         seen.pop(_NOWHERE, None)
+        if self._sessions:
+            for link in list(seen):
+                if link.reason is Trap.SESSION:
+                    bare = sessionless(link.url)
+                    seen[self._young.get(bare) or self._known(bare)] = None
         return list(seen)
 
     def report(
@@ -130,6 +140,7 @@ class Links:
         self._old: dict[str, Link] = {}
         self._tables: dict[str, dict[str, Link]] = {}
         self._spellings = 0
+        self._sessions = False
 
     def _table_for(self, base: str) -> dict[str, Link]:
         """What is known of root-relative and absolute hrefs on pages of that origin."""
@@ -148,4 +159,5 @@ class Links:
         if len(self._young) >= MAX_REMEMBERED // 2:
             self._old, self._young = self._young, {}
         self._young[url] = link
+        self._sessions = self._sessions or link.reason is Trap.SESSION
         return link

@@ -12,6 +12,7 @@ from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
 from holdfast.pipelines.site.links import all_findings, found
 from holdfast.pipelines.site.seeds import Notes, judge_for
 from holdfast.pipelines.site.spec import KIND, SiteSpec
+from holdfast.pipelines.site.traps import Trap
 from holdfast.ports.segments import Reading
 
 
@@ -31,9 +32,11 @@ class SitePipeline:
         return [found(url, 0, None, None) for url in SiteSpec.from_json(spec).start_urls]
 
     def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-        """What robots.txt shut out, once it is no longer asked."""
-        lifted = SiteSpec.from_json(new).ignore_robots and not SiteSpec.from_json(old).ignore_robots
-        return frozenset({ROBOTS}) if lifted else frozenset()
+        """What robots.txt shut out, once it is no longer asked; and traps, once they are no longer avoided."""
+        before, now = SiteSpec.from_json(old), SiteSpec.from_json(new)
+        robots = {ROBOTS} if now.ignore_robots and not before.ignore_robots else set()
+        traps = set(Trap) if before.traps.avoid and not now.traps.avoid else set()
+        return frozenset({*robots, *(trap.value for trap in traps)})
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None
@@ -64,7 +67,7 @@ class SitePipeline:
         if reading is not None:
             stored = next((value for key, value in reading.headers if key.lower() == "location"), "")
             location = join_location(item.url, stored) or location
-        return (found(location, item.depth, item.id, judge.judge(location, item.depth)),)
+        return (found(location, item.depth, item.id, judge.judge_target(location, item.depth)),)
 
     def _judge(self, job: Job, notes: Notes) -> Judge:
         # Whoever relinks does it for many items of one job: patterns and scope are prepared once.

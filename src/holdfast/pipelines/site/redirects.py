@@ -41,7 +41,7 @@ class Redirects:
         if item.url in belonging.judge.seeds and target not in belonging.judge.seeds:
             belonging.widen(target)
         noted = belonging.notes is not known
-        finding = found(target, item.depth, item.id, belonging.judge.judge(target, item.depth))
+        finding = found(target, item.depth, item.id, belonging.judge.judge_target(target, item.depth))
         belonging.keep(finding)
         return Redirected(
             (finding,),

@@ -11,6 +11,7 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site import stored
 from holdfast.pipelines.site.reach import Reach
+from holdfast.pipelines.site.traps import TrapRules
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
@@ -40,6 +41,7 @@ class Choices(TypedDict, total=False):
     user_agent: str | None
     max_external: int
     reach: Reach
+    traps: TrapRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class SiteSpec:
     max_external: int = MAX_EXTERNAL
     """So many links that lead out of scope are kept as items; the others are only counted."""
     reach: Reach = field(default_factory=Reach)
+    traps: TrapRules = field(default_factory=TrapRules)
 
     def __post_init__(self) -> None:
         if not self.start_urls:

@@ -47,16 +47,16 @@ def _rebound(db: apsw.Connection, job_id: int, after: int) -> int | None:
         found = fetch(
             db, SQL["misplaced"], {"job_id": job_id, "max_depth": max_depth, "after": after, "until": until}
         )
-        for was, update, target in (
-            ("pending", "shut_out", ("skipped", DEPTH)),
-            ("skipped", "reopen", ("pending", "")),
+        for deep, update, target in (
+            (True, "shut_out", ("skipped", DEPTH)),
+            (False, "reopen", ("pending", "")),
         ):
-            movers = [row for row in found if row[3] == was]
+            movers = [row for row in found if row[5] == deep]
             if movers:
                 ids = json_rows(item_id for item_id, *_ in movers)
                 db.execute(SQL[update], {"ids": ids, "number": number})
-                slices.moved(db, [tuple(row[1:]) for row in movers], target)
-        if any(status == "skipped" and reason != DEPTH for *_, status, reason in found):
+                slices.moved(db, [tuple(row[1:5]) for row in movers], target)
+        if any(status == "skipped" and reason != DEPTH for *_, status, reason, _ in found):
             db.execute(SQL["reopened"], {"job_id": job_id})
         ((last,),) = fetch(db, SQL["last_item"])
         if until < last:

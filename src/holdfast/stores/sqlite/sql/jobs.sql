@@ -141,13 +141,15 @@ UPDATE jobs
 SELECT changing FROM jobs WHERE id = :job_id;
 
 -- name: misplaced
--- Of a slice of the items, those that the bounds shut out now, and those that they let back in. Primary key.
-SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason)
+-- Of a slice of the items, those that the bounds shut out now, and those that they let back in; whether each lies too
+-- deep. What is readmitted and lies too deep is shut out for that from now on: a deeper limit lets it in. Primary key.
+SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason),
+       :max_depth IS NOT NULL AND i.depth > :max_depth AS deep
   FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id
-   AND ((i.status = 'pending' AND i.depth > :max_depth)
-        OR (i.status = 'skipped' AND (:max_depth IS NULL OR i.depth <= :max_depth)
-            AND (i.reason = 'depth' OR i.reason IN (SELECT value FROM json_each(j.readmit)))));
+   AND ((i.status = 'pending' AND deep)
+        OR (i.status = 'skipped' AND i.reason = 'depth' AND NOT deep)
+        OR (i.status = 'skipped' AND i.reason IN (SELECT value FROM json_each(j.readmit))));
 
 -- name: shut_out
 -- As if it had been found too deep: never tried, so that a nearer finding lets it in.

@@ -1,0 +1,131 @@
+"""Crawler traps that an address shows by itself, and what becomes of one that carries a session id.
+
+Each rule is a function of the URL alone: the same question gets the same answer, in whatever order links are found, and
+after any kill. docs/explanation/traps.md says what each means to catch, and what it must never catch.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_SEGMENTS = 30
+"""Paths with more segments lead nowhere that a shorter one doesn't."""
+TIMES = 3
+"""So often may neither a series of segments stand in a row, nor a parameter with its value in a query."""
+TIMES_ALONE = 4
+"""Likewise a segment by itself: three in a row do occur."""
+MANY_WORDS = 8
+"""From so many on, half of a path's words have to differ."""
+LAST_YEAR = 2099
+
+
+class Trap(StrEnum):
+    """Why an address is taken for a trap. In this order: the first that holds is the reason."""
+
+    SESSION = "trap_session"
+    DEEP = "trap_deep"
+    REPEATED = "trap_repeated"
+    GROWING = "trap_growing"
+    DATE = "trap_date"
+    COPIES = "trap_copies"
+    BARREN = "trap_barren"
+    ORDER = "trap_order"
+    FACETS = "trap_facets"
+
+
+@dataclass(frozen=True, slots=True)
+class TrapRules:
+    """What a crawl was asked to do about traps."""
+
+    avoid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """A trap, and by what it shows."""
+
+    trap: Trap
+    sign: str
+
+
+def caught(url: str) -> Caught | None:
+    """The trap that a canonical URL shows by itself, or None. A microsecond or two: asked once for each new link."""
+    has_query = "?" in url
+    if (has_query or ";" in url or "(" in url) and (session := _SESSION.search(url)):
+        return Caught(Trap.SESSION, session.group().strip("?&;"))
+    if url.count("/") > _FEW_SLASHES and (shown := _in_path(url.partition("?")[0].split("/")[3:])):
+        return shown
+    if has_query and (shown := _in_query(url)):
+        return shown
+    if (date := _DATE.search(url)) and date.group(date.lastindex or 0) > str(LAST_YEAR):
+        return Caught(Trap.DATE, date.group().strip("/?&;="))
+    return None
+
+
+def sessionless(url: str) -> str:
+    """The same address without its session ids; itself if it has none."""
+    bare = _SESSION.sub(lambda id_: "?" if id_.group()[0] == "?" else "", url)
+    if bare == url:
+        return url
+    path, mark, query = bare.partition("?")
+    query = query.lstrip("&;")
+    return path + mark + query if query else path
+
+
+_FEW_SLASHES = 5
+# What precedes a parameter goes with it, so that none but the first needs to be mended afterwards.
+_SESSION = re.compile(
+    r";jsessionid=[^/?;&]*"
+    r"|[?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|zenid|oscsid|xtcsid|cftoken|cfid)=[^&;]*"
+    r"|[?&;](?:sid|s|sess|session|sessid|session_?id)=(?:[0-9a-f]{32,}|(?=(?:[a-z]*\d){3})[0-9a-z]{26,})(?=[&;]|$)"
+    r"|/\(S\([0-9a-z]{24}\)\)(?=/)",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"[/=_](\d{4})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\w)"
+    r"|[?&;](?:date|day|week|month|start|from|time|cal)\w*=(\d{4})-?(?:0[1-9]|1[0-2])(?!\w)"
+    r"|[?&;](?:year|yr|jahr|annee|ann?o)=(\d{4})(?!\w)",
+    re.IGNORECASE,
+)
+_TWICE_ESCAPED = "%252525"
+_MAX_INNER = 3
+
+
+def _in_path(segments: list[str]) -> Caught | None:
+    if len(segments) > MAX_SEGMENTS:
+        return Caught(Trap.DEEP, f"{len(segments)} segments")
+    for length in range(1, len(segments) // TIMES + 1):
+        series = _series(segments, length)
+        if series:
+            return Caught(Trap.REPEATED, "/".join(series))
+    words = [segment for segment in segments if segment and not segment.isdigit()]
+    if len(words) >= MANY_WORDS and len(different := dict.fromkeys(words)) * 2 <= len(words):
+        return Caught(Trap.REPEATED, f"{len(words)} segments, {len(different)} of them different")
+    return None
+
+
+def _series(segments: list[str], length: int) -> list[str] | None:
+    """The first series of that many segments that stands too often in a row; numbers alone make none."""
+    needed = length * ((TIMES_ALONE if length == 1 else TIMES) - 1)
+    same = 0
+    for index in range(len(segments) - length):
+        same = same + 1 if segments[index] == segments[index + length] else 0
+        if same >= needed:
+            series = segments[index + 1 : index + 1 + length]
+            if not all(segment.isdigit() or not segment for segment in series):
+                return series
+    return None
+
+
+def _in_query(url: str) -> Caught | None:
+    query = url.partition("?")[2]
+    if _TWICE_ESCAPED in query:
+        return Caught(Trap.GROWING, "an address within an address, escaped four times over")
+    if query.count("://") + query.count("%3A%2F%2F") > _MAX_INNER:
+        return Caught(Trap.GROWING, "addresses within an address")
+    if query.count("&") >= TIMES - 1:
+        pairs = query.split("&")
+        for pair in pairs:
+            if pair and pairs.count(pair) >= TIMES:
+                return Caught(Trap.GROWING, pair)
+    return None
