@@ -661,3 +661,56 @@ async def test_a_torn_item_that_was_to_be_judged_again_is_fetched_again(store):
     assert await store.ledger.take_rejudged(work.lease, limit=9, taken=[]) == []
     assert await pending(work) == {"x": 1}
     await work.honest()
+
+
+# -- what is asked about one address
+
+
+async def test_an_address_leads_back_to_where_it_was_found(store):
+    work = await store.working("a")
+    a = await work.item("a")
+    await work.commit(done(a, found("b", 1, parent=a.id), found("c", 1, parent=a.id, skip="elsewhere")))
+    b = await work.item("b")
+    await work.commit(done(b, found("d", 2, parent=b.id), found("c", 2, parent=b.id, skip="elsewhere")))
+    d = await work.item("d")
+    await work.commit(handled(d, RetryAt(NOON + 60, "timeout")))
+
+    async def line(name: str, limit: int = 9):
+        seen = await store.ledger.lineage(work.lease.job_id, found(name).fingerprint, limit=limit)
+        return [
+            (at.item.url.rpartition("/")[2], at.item.depth, at.status, at.reason, at.found_commit)
+            for at in seen
+        ]
+
+    assert await line("a") == [("a", 0, "done", None, 0)]
+    assert await line("d") == [
+        ("d", 2, "pending", "timeout", 2), ("b", 1, "done", None, 1), ("a", 0, "done", None, 0)
+    ]  # fmt: skip
+    assert await line("d", 2) == (await line("d"))[:2]
+    assert await line("c") == [("c", 1, "skipped", "elsewhere", 1), ("a", 0, "done", None, 0)]
+    assert await line("nowhere") == []
+    (at, *_) = await store.ledger.lineage(work.lease.job_id, found("d").fingerprint, limit=1)
+    assert (at.item.attempts, at.item.parent_id, at.due_at, at.settled_commit) == (1, b.id, NOON + 60, None)
+
+
+async def test_a_record_that_shares_a_body_names_whose_that_is(store):
+    work = await store.working("a", "b")
+    a, b = await work.take()
+    await work.commit(done(a))
+    (original,) = await store.ledger.records(work.lease.job_id, after=0, limit=9)
+    appended = Appended(
+        original.location.segment,
+        original.location.length,
+        original.location.length + 50,
+        crc=1,
+        stored=(
+            Stored(
+                Location(original.location.segment, original.location.length, 50),
+                original.digest,
+                revisit_of=original.location,
+            ),
+        ),
+    )
+    await store.ledger.commit(work.lease, replace(batch(done(b)), appended=appended))
+    first, second = await store.ledger.records(work.lease.job_id, after=0, limit=9)
+    assert (first.same_as, second.same_as) == (None, a.url)

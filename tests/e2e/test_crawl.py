@@ -170,6 +170,8 @@ def test_an_exact_duplicate_has_its_text_in_the_export(holdfast, server):
     assert len(copies) > 1
     assert {row["text"] for row in copies} == {"Every copy of this page is the same. Home"}
     assert len({row["sha256"] for row in copies}) == 1
+    (original,) = (row["url"] for row in copies if row["duplicate_of"] is None)
+    assert {row["duplicate_of"] for row in copies} == {None, original}
 
 
 def test_ls_lists_those_of_one_status(holdfast, server):

@@ -24,7 +24,10 @@ _TYPES = {
 
 
 def _row(record: RecordRow, reading: Reading | None) -> dict[str, Any]:
-    return page_row(record.item.url, record.item.depth, record.parent_url, record.data, reading)
+    item = record.item
+    return page_row(
+        item.url, item.depth, record.parent_url, record.data, reading, duplicate_of=record.same_as
+    )
 
 
 PAGES = Table("page", {name: _TYPES.get(name, ColumnType.TEXT) for name in COLUMNS}, _row)

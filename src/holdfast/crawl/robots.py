@@ -185,3 +185,24 @@ class Robots:
         if not transient or isinstance(decision, GiveUp):
             return Unknown(reason, FOR_GOOD)
         return Unknown(reason, self._clock.monotonic() + decision.delay_s)
+
+
+def deciding_line(body: bytes, user_agent: str, url: str) -> str | None:
+    """The longest line of a robots.txt that shuts the URL out by itself; None where it is allowed."""
+    lines = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines()
+    if Protego.parse("\n".join(lines)).can_fetch(url, user_agent):
+        return None
+    fits = [index for index, line in enumerate(lines) if _shuts_out(line, url)]
+    for one in sorted(fits, key=lambda index: -len(lines[index])):
+        # Without the others: a line that still shuts it out stands in a group that means us.
+        alone = [line for index, line in enumerate(lines) if index == one or index not in fits]
+        if not Protego.parse("\n".join(alone)).can_fetch(url, user_agent):
+            return lines[one].strip()
+    return None
+
+
+def _shuts_out(line: str, url: str) -> bool:
+    field, colon, _ = line.partition(":")
+    if not colon or field.strip().lower() != "disallow":
+        return False
+    return not Protego.parse(f"User-agent: *\n{line}").can_fetch(url, "any")

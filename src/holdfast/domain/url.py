@@ -8,7 +8,9 @@ normalise is only looked for with a few substring tests, and repaired on a slow 
 """
 
 import re
+from collections.abc import Callable
 from hashlib import blake2b
+from itertools import pairwise
 
 from ada_url import join_url
 
@@ -40,6 +42,15 @@ def from_user(text: str) -> str:
     `example.com` means https, `localhost:8000` and IP addresses mean http. Credentials are refused, since
     they would be stored and shown, and so is a single word: it is more often a mistyped option than a host.
     """
+    typed = _with_scheme(text)
+    url = canonical(typed)
+    written = re.split(r"[/\\?#]", typed.split(":", 1)[1].lstrip("/\\"), maxsplit=1)[0]
+    if "@" in written:
+        raise BadUrl(f"credentials in a URL are not used: write {url} without them")
+    return url
+
+
+def _with_scheme(text: str) -> str:
     typed = text.strip()
     if not _SCHEME.match(typed):
         if typed.startswith(("/", ".", "?", "#")) or not typed:
@@ -47,11 +58,17 @@ def from_user(text: str) -> str:
         typed = f"{_scheme_for(typed)}://{typed}"
         if not _HOST_LIKE.match(typed):
             raise BadUrl(_complaint(text))
-    url = canonical(typed)
-    written = re.split(r"[/\\?#]", typed.split(":", 1)[1].lstrip("/\\"), maxsplit=1)[0]
-    if "@" in written:
-        raise BadUrl(f"credentials in a URL are not used: write {url} without them")
-    return url
+    return typed
+
+
+def steps_from_user(text: str) -> list[tuple[str, str]]:
+    """How `from_user` comes to its answer: each step that changes something, with what it makes of it."""
+    from_user(text)
+    steps = [("as it was given", text.strip()), ("the missing scheme is filled in", _with_scheme(text))]
+    steps.append(("read as a browser reads it", join_url("about:blank", steps[-1][1])))
+    for what, repair in _REPAIRS:
+        steps.append((what, repair(steps[-1][1]) or steps[-1][1]))
+    return [steps[0], *(step for last, step in pairwise(steps) if step[1] != last[1])]
 
 
 def join(base: str, href: str) -> str | None:
@@ -199,20 +216,44 @@ def _complaint(text: str) -> str:
 
 
 def _repaired(url: str) -> str | None:
-    """What Ada leaves as it was written: fragment, empty query, userinfo, escapes, dots around the host."""
+    """What Ada leaves as it was written; None for a URL that nobody could ask for."""
     if not url.startswith(_WEB):
         return None
-    url = url.partition("#")[0]
-    if url[-1] == "?" and url.find("?") == len(url) - 1:
-        url = url[:-1]
+    repaired: str | None = url
+    for _, repair in _REPAIRS:
+        if repaired is not None:
+            repaired = repair(repaired)
+    return repaired
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _without_empty_query(url: str) -> str:
+    return url[:-1] if url[-1] == "?" and url.find("?") == len(url) - 1 else url
+
+
+def _with_settled_authority(url: str) -> str | None:
     start = url.find("//") + 2
     end = url.find("/", start)
-    host, path = _settled_authority(url[start:end]), url[end:]
-    if host is None:
-        return None
-    if "%" in path:
-        path = _ESCAPE.sub(_settled_escape, path)
-    return url[:start] + host + path
+    host = _settled_authority(url[start:end])
+    return None if host is None else url[:start] + host + url[end:]
+
+
+def _with_settled_escapes(url: str) -> str:
+    if "%" not in url:
+        return url
+    end = url.find("/", url.find("//") + 2)
+    return url[:end] + _ESCAPE.sub(_settled_escape, url[end:])
+
+
+_REPAIRS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
+    ("the fragment is dropped", _without_fragment),
+    ("the empty query is dropped", _without_empty_query),
+    ("user, password and the dot behind the host are dropped", _with_settled_authority),
+    ("escapes are decoded where they needn't be, else in upper case", _with_settled_escapes),
+)
 
 
 def _settled_authority(written: str) -> str | None:

@@ -48,6 +48,21 @@ class RecordRow:
     location: Location | None
     digest: bytes | None
     revisit_of: Location | None
+    same_as: str | None = None
+    """The address of the item whose stored body this one shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where an item stands, and by which commits it came there."""
+
+    item: Item
+    status: str
+    reason: str | None
+    due_at: float | None
+    found_commit: int
+    """0: it was there from the start."""
+    settled_commit: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +142,12 @@ class Ledger(Protocol):
 
     async def record(self, job_id: int, item_id: int) -> RecordRow | None:
         """The first record of an item."""
+
+    async def lineage(self, job_id: int, fingerprint: bytes, *, limit: int) -> list[Whereabouts]:
+        """The item of that address, the one that it was found on, and so on up to a start item: `limit` at most.
+
+        Empty where it is unknown. All as of one moment, whatever a worker does meanwhile.
+        """
 
     async def records(
         self, job_id: int, *, after: int, limit: int, kind: str | None = None

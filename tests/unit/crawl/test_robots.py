@@ -9,7 +9,7 @@ from tests.unit.site.web_of_dict import NOW, StillClock, Web, moved, reply
 
 from holdfast.crawl import robots
 from holdfast.crawl.outage import Outages
-from holdfast.crawl.robots import MAX_CRAWL_DELAY_S, Robots, Rules, Unknown
+from holdfast.crawl.robots import MAX_CRAWL_DELAY_S, Robots, Rules, Unknown, deciding_line
 from holdfast.domain.retry import RetryPolicy
 from holdfast.ports.fetcher import FetchFailed
 
@@ -197,3 +197,30 @@ def test_no_robots_txt_is_too_broken(body):
     assert isinstance(rules, Rules)
     assert isinstance(rules.allows(HOST + "/a?b=%20"), bool)
     assert rules.delay_s is None or 0 < rules.delay_s <= MAX_CRAWL_DELAY_S
+
+
+OURS = """User-agent: Other
+Disallow: /a/very/long/path
+Allow: /
+
+User-agent: *
+Disallow: /a
+Disallow : /a/very   # twice
+Allow: /a/very/good
+Disallow: /*.pdf$
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("/a/x", "Disallow: /a"),
+        ("/a/very/long/path", "Disallow : /a/very   # twice"),
+        ("/a/very/good", None),
+        ("/b/x.pdf", "Disallow: /*.pdf$"),
+        ("/b", None),
+    ],
+)
+def test_the_line_that_shuts_an_address_out_is_the_one_that_decides(path, line):
+    assert deciding_line(OURS.encode(), "Holdfast/1.0 (+x)", HOST + path) == line
+    assert rules_of(text(OURS)).allows(HOST + path) == (line is None)

@@ -21,6 +21,7 @@ from holdfast.domain.url import (
     join,
     join_location,
     origin,
+    steps_from_user,
 )
 
 
@@ -245,3 +246,38 @@ def test_a_fingerprint_has_128_bits():
     assert len(fingerprint("https://example.com/")) == 16
     # Ledgers are keyed by it: it must never change.
     assert fingerprint("https://example.com/").hex() == "3259687d649f8e86106dd28ba70f1016"
+
+
+@given(
+    st.builds(
+        "{}{}{}{}{}".format,
+        st.sampled_from(["", " https://", "HTTP://"]),
+        st.sampled_from(["example.com", "Example.com.", "localhost:8000", "10.0.0.1", "exa\u00adm.example"]),
+        st.sampled_from(["", "/", "/a/../b", "/%7Eu%2f", "/é "]),
+        st.sampled_from(["", "?", "?q=1"]),
+        st.sampled_from(["", "#top"]),
+    )
+)
+def test_the_steps_lead_from_what_was_typed_to_what_it_is_known_as(typed):
+    (_, first), *steps = steps_from_user(typed)
+    assert first == typed.strip()
+    last = first
+    for what, url in steps:
+        assert what
+        assert url != last
+        last = url
+    assert last == from_user(typed)
+
+
+def test_each_step_says_what_it_does():
+    assert steps_from_user("Example.com./%7eme?#top") == [
+        ("as it was given", "Example.com./%7eme?#top"),
+        ("the missing scheme is filled in", "https://Example.com./%7eme?#top"),
+        ("read as a browser reads it", "https://example.com./%7eme?#top"),
+        ("the fragment is dropped", "https://example.com./%7eme?"),
+        ("the empty query is dropped", "https://example.com./%7eme"),
+        ("user, password and the dot behind the host are dropped", "https://example.com/%7eme"),
+        ("escapes are decoded where they needn't be, else in upper case", "https://example.com/~me"),
+    ]
+    with pytest.raises(BadUrl):
+        steps_from_user("ftp://example.com/")

@@ -225,6 +225,7 @@ def test_a_row_says_all_there_is_to_say():
         "charset": "utf-8",
         "http_version": "1.1",
         "elapsed_ms": 12.3,
+        "duplicate_of": None,
     }
     assert NOW == 1_800_000_000
 

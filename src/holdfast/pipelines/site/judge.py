@@ -90,7 +90,7 @@ class Judge:
         """
         verdict = self.judge(url, depth)
         if verdict is Trap.SESSION:
-            return SkipReason.DEPTH if self.too_deep(depth) else None
+            return self._depth_verdict(depth)
         return verdict
 
     def too_deep(self, depth: int) -> bool:
@@ -111,18 +111,29 @@ class Judge:
         """Whether it is on a seed's site."""
         return self._scope.holds(url)
 
-    def explain(self, url: str, depth: int) -> list[Ruling]:
-        """What each rule says, in the order in which they are asked, up to the one that decides."""
+    def explain(self, url: str, depth: int | None, *, target: bool = False) -> list[Ruling]:
+        """What each rule says, in the order in which they are asked, up to the one that decides.
+
+        `depth` None is that of an address which nobody has found. `target`: a redirect leads there, and it is judged
+        as such.
+        """
         if url in self.seeds:
-            return [Ruling("start URL", None, "is one, or what one redirects to: always admitted")]
+            return [Ruling("start URL", None, "it is one, or what one redirects to, and so always admitted")]
         rulings = []
         for rule in self._rules:
-            rulings.append(Ruling(rule.name, rule.verdict(url), rule.says(url)))
-            if rulings[-1].verdict is not None:
+            verdict, says = rule.verdict(url), rule.says(url)
+            if target and verdict is Trap.SESSION:
+                verdict, says = None, f"{says}, but a redirect leads there"
+            rulings.append(Ruling(rule.name, verdict, says))
+            if verdict is not None:
                 return rulings
-        limit = "no limit" if self._max_depth is None else f"at most {self._max_depth}"
-        verdict = SkipReason.DEPTH if self.too_deep(depth) else None
-        return [*rulings, Ruling("depth", verdict, f"found at depth {depth}, {limit}")]
+        limit = "without a limit" if self._max_depth is None else f"at most {self._max_depth}"
+        if depth is None:
+            return [*rulings, Ruling("depth", None, limit)]
+        return [*rulings, Ruling("depth", self._depth_verdict(depth), f"{depth}, {limit}")]
+
+    def _depth_verdict(self, depth: int) -> Verdict | None:
+        return SkipReason.DEPTH if self.too_deep(depth) else None
 
 
 class _InScope:

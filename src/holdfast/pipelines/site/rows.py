@@ -25,15 +25,26 @@ COLUMNS = (
     "charset",
     "http_version",
     "elapsed_ms",
+    "duplicate_of",
 )
 """The columns of a page row, in order."""
 
 
 def page_row(
-    item_url: str, depth: int, parent_url: str | None, data: Mapping[str, Any], reading: Reading | None
+    item_url: str,
+    depth: int,
+    parent_url: str | None,
+    data: Mapping[str, Any],
+    reading: Reading | None,
+    *,
+    duplicate_of: str | None = None,
 ) -> dict[str, Any]:
-    """The row of a page record. `reading` has to hold the payload itself; without one the text is empty."""
+    """The row of a page record. `reading` has to hold the payload itself; without one the text is empty.
+
+    `duplicate_of` is the address under which the very same body is stored.
+    """
     derived = {
+        "duplicate_of": duplicate_of,
         "url": item_url,
         "depth": depth,
         "parent": parent_url,

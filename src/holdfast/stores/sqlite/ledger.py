@@ -14,7 +14,7 @@ from holdfast.domain.job import Durability, Job
 from holdfast.domain.lease import Claim, Heartbeat, Lease, Standing
 from holdfast.domain.recovery import Recovery, Suspicion, judge_recovery
 from holdfast.domain.states import Action, Status, after
-from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span
+from holdfast.ports.ledger import Discrepancy, RecordRow, SegmentState, Span, Whereabouts
 from holdfast.ports.segments import Original
 from holdfast.stores.sqlite import check, commit, rows, tear
 from holdfast.stores.sqlite.change import count_time, event
@@ -137,6 +137,11 @@ class SqliteLedger:
         """The first record of an item."""
         found = await self._records(job_id, item_id - 1, item_id, 1, None)
         return found[0] if found else None
+
+    async def lineage(self, job_id: int, fingerprint: bytes, *, limit: int) -> list[Whereabouts]:
+        """One statement, so one moment."""
+        bindings = {"job_id": job_id, "fingerprint": fingerprint, "limit": limit}
+        return [rows.whereabouts(row) for row in await self._rows("lineage", bindings)]
 
     async def records(
         self, job_id: int, *, after: int, limit: int, kind: str | None = None

@@ -13,7 +13,7 @@ from holdfast.domain.errors import DamagedJob
 from holdfast.domain.item import Item
 from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
 from holdfast.domain.states import Status
-from holdfast.ports.ledger import RecordRow
+from holdfast.ports.ledger import RecordRow, Whereabouts
 
 Row = tuple[Any, ...]
 Group = TypeVar("Group", Limits, Pace, CheckpointPolicy)
@@ -156,9 +156,7 @@ def checkpoint(row: Row) -> Checkpoint:
 
 def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
-    status, parent_url, ordinal, kind, data, segment, start, length, digest, body, body_start, body_length = (
-        row[10:]
-    )
+    status, parent_url, ordinal, kind, data, segment, start, length, digest, *body, same_as = row[10:]
     return RecordRow(
         item=item((*row[:9], False, row[9])),
         status=status,
@@ -168,5 +166,11 @@ def record(row: Row) -> RecordRow:
         data=orjson.loads(data),
         location=None if segment is None else Location(segment, start, length),
         digest=digest,
-        revisit_of=None if body is None else Location(body, body_start, body_length),
+        revisit_of=None if body[0] is None else Location(*body),
+        same_as=same_as,
     )
+
+
+def whereabouts(row: Row) -> Whereabouts:
+    """A row of ledger.sql's item columns, and where it stands."""
+    return Whereabouts(item(row[:11]), *row[11:])

@@ -129,7 +129,9 @@ SELECT c.number, s.name, c.start, c.until, c.crc
 -- Pages by primary key; no snapshot outlives a page. A page never ends within an item: it may be longer than asked.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
        p.url,
-       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
+       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length,
+       (SELECT same.url FROM records AS o JOIN items AS same ON same.id = o.item_id
+         WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
   FROM jobs AS j
   JOIN records AS r ON r.job_id = j.id AND r.run = j.run
   JOIN items AS i ON i.id = r.item_id
@@ -150,7 +152,9 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 -- key of commits, index records_place; CROSS JOIN, because the commits are few and lead.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
        p.url,
-       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length
+       r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length,
+       (SELECT same.url FROM records AS o JOIN items AS same ON same.id = o.item_id
+         WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
   FROM jobs AS j
  CROSS JOIN commits AS c ON c.job_id = j.id AND c.run = j.run AND c.number > :after AND c.number <= :until
  CROSS JOIN records AS r INDEXED BY records_place
@@ -176,6 +180,18 @@ SELECT id, :path, run, :commit_no, :bytes, :crc, :rows FROM jobs
     ON CONFLICT (job_id, path) DO UPDATE
    SET run = excluded.run, commit_no = excluded.commit_no, bytes = excluded.bytes, crc = excluded.crc,
        rows = excluded.rows;
+
+-- name: lineage
+-- An item and those that it was found on, one above the other. Unique (job_id, run, fingerprint), then primary keys.
+WITH RECURSIVE line (id, parent_id, step) AS (
+    SELECT i.id, i.parent_id, 1 FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = j.run
+     WHERE j.id = :job_id AND i.fingerprint = :fingerprint
+     UNION ALL
+    SELECT p.id, p.parent_id, line.step + 1 FROM line JOIN items AS p ON p.id = line.parent_id WHERE line.step < :limit)
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, h.answered, i.lastmod,
+       i.status, i.reason, i.due_at, i.found_commit, i.settled_commit
+  FROM line JOIN items AS i ON i.id = line.id JOIN hosts AS h ON h.id = i.host_id
+ ORDER BY line.step;
 
 -- name: outside
 -- What is out of scope and was kept. Index items_outside.

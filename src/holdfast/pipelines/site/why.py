@@ -1,0 +1,41 @@
+"""Why an address is, or isn't, part of a site crawl: told by the very objects that decide."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.crawl.readers import read
+from holdfast.crawl.robots import deciding_line
+from holdfast.domain.item import Item, Record
+from holdfast.domain.job import Job
+from holdfast.domain.url import Base
+from holdfast.pipelines.site.facts import base_of
+from holdfast.pipelines.site.handler import DEFAULT_USER_AGENT
+from holdfast.pipelines.site.judge import Judge
+from holdfast.pipelines.site.seeds import Notes, judge_for
+from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.pipelines.site.traps import sessionless
+from holdfast.ports.segments import Reading
+
+
+def judge_of(job: Job, cursor: Mapping[str, Any]) -> Judge:
+    """The judge of a job, with all that it knows by now."""
+    return judge_for(SiteSpec.from_json(job.spec), job.limits.max_depth, Notes.read(cursor))
+
+
+def written(parent: Item, record: Record, reading: Reading | None, url: str) -> str | None:
+    """How the stored exchange names that address: the href, or the Location, as it stands there."""
+    if reading is None:
+        return None
+    if record.kind == "redirect":
+        return next((value for key, value in reading.headers if key.lower() == "location"), None)
+    document = read(reading.body, record.data["content_type"], record.data.get("charset"))
+    join = Base(base_of(parent.url, document)).join
+    joined = [(href, join(href)) for href in document.links]
+    exact = next((href for href, target in joined if target == url), None)
+    return exact or next((href for href, target in joined if target and sessionless(target) == url), None)
+
+
+def robots_line(job: Job, url: str, robots_txt: Reading) -> str | None:
+    """The line of a stored robots.txt that shuts the address out, if one does."""
+    agent = SiteSpec.from_json(job.spec).user_agent or DEFAULT_USER_AGENT
+    return deciding_line(robots_txt.body, agent, url)
