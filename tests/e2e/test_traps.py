@@ -3,26 +3,9 @@
 import itertools
 
 import pytest
+from tests.kit.endless import CALENDAR, REAL, Endless, calendar, page
 from tests.kit.process import assert_rows, exported
 from tests.kit.server import Answer, Site, serving
-
-REAL = ["/", *(f"/page/{n}" for n in range(12))]
-
-
-def page(title, *links):
-    anchors = "".join(f"<li><a href='{link}'>{link}</a>" for link in links)
-    return Answer(200, f"<!doctype html><title>{title}</title><p>{title}</p><ul>{anchors}</ul>".encode())
-
-
-class Endless(dict[str, Answer]):
-    """The real pages, each with a way into the trap; whatever else is asked for, the trap answers."""
-
-    def __init__(self, trap, *ways):
-        super().__init__({path: page(path, *REAL, *ways) for path in REAL})
-        self._trap = trap
-
-    def get(self, path, default=None):
-        return super().get(path) or self._trap(path) or default
 
 
 @pytest.fixture
@@ -49,8 +32,88 @@ def test_relative_links_on_every_page_below_end(holdfast, endless):
     # given a server that answers every path alike, with links that lead ever deeper
     endless.site = Site(Endless(lambda path: page(f"soft 404 of {path}", "more/", "about/"), "more/"))
     crawled(holdfast, endless)
-    assert set(skipped(holdfast)) == {"trap_repeated"}
-    assert endless.served < 800
+    assert set(skipped(holdfast)) == {"trap_repeated", "trap_loop"}
+    assert endless.served < 200
+
+
+def test_many_relative_links_on_one_page_for_every_path_end_before_they_multiply(holdfast, endless):
+    # given the same page for whatever is asked for, with ten links relative to wherever that is
+    names = "about news team shop blog jobs help terms press contact"
+    words = [f"{word}/" for word in names.split()]
+    endless.site = Site(Endless(lambda _: page("soft 404", *words), *words))
+    crawled(holdfast, endless)
+    assert {"trap_loop"} <= set(skipped(holdfast)) <= {"trap_loop", "trap_repeated"}
+    assert endless.served < 700
+
+
+def test_a_calendar_without_end_ends(holdfast, endless):
+    endless.site = Site(Endless(calendar, CALENDAR))
+    crawled(holdfast, endless)
+    assert set(skipped(holdfast)) == {"trap_barren"}
+    assert 40 < endless.served < 700
+    told = holdfast.run(
+        "why", next(iter(holdfast.read("SELECT url FROM items WHERE reason = 'trap_barren'")))[0]
+    )
+    assert "50 pages in a row" in told.out
+
+
+def test_a_list_that_goes_on_behind_its_end_ends_and_is_there_whole(holdfast, endless):
+    # given 300 pages of posts, and the same empty page for every number behind them
+    def answer(path):
+        if path.startswith("/post/"):
+            return page(f"All about {path}")
+        if not path.startswith("/list?page="):
+            return None
+        number = int(path.rpartition("=")[2])
+        posts = [f"/post/{8000 - 2 * number - n}" for n in range(2)] if number <= 300 else []
+        return page("A list" if posts else "Nothing here", *posts, f"/list?page={number + 1}")
+
+    endless.site = Site(Endless(answer, "/list?page=1"))
+    crawled(holdfast, endless)
+    urls = {row["url"].removeprefix(endless.base) for row in exported(holdfast)}
+    assert {f"/list?page={n}" for n in range(1, 301)} <= urls
+    assert sum(url.startswith("/post/") for url in urls) == 600
+    assert 300 + 600 + len(REAL) + 50 <= endless.served < 300 + 600 + len(REAL) + 80
+
+
+def test_a_comic_is_there_whole_though_only_its_pictures_change(holdfast, endless):
+    def answer(path):
+        number = int(path.rpartition("/")[2]) if path.startswith("/comic/") else 0
+        if not 1 <= number <= 250:
+            return None
+        ways = "".join(f"<a href='/comic/{n}'>{n}</a>" for n in (number - 1, number + 1) if 1 <= n <= 250)
+        return Answer(
+            200, f"<title>Comic</title><h1>{number}</h1><img src='/img/{number}.png'>{ways}".encode()
+        )
+
+    endless.site = Site(Endless(answer, "/comic/1"))
+    crawled(holdfast, endless)
+    assert skipped(holdfast) == {}
+    assert endless.served == len(REAL) + 250
+
+
+def test_every_choice_and_order_of_parameters_is_not_asked_for(holdfast, endless):
+    # given a shop in which each of eight filters may be set, in any order
+    names = [f"f{n}" for n in range(8)]
+
+    def answer(path):
+        if not path.startswith("/shop"):
+            return None
+        chosen = [pair for pair in path.partition("?")[2].split("&") if pair]
+        more = [name for name in names if f"{name}=1" not in chosen]
+        links = [
+            "/shop?" + "&".join([*chosen[:at], f"{name}=1", *chosen[at:]])
+            for name in more
+            for at in (0, len(chosen))
+        ]
+        return page(" ".join(sorted(chosen)), *links)
+
+    endless.site = Site(Endless(answer, "/shop"))
+    crawled(holdfast, endless)
+    assert set(skipped(holdfast)) == {"trap_order", "trap_facets"}
+    asked = [path.partition("?")[2].split("&") for path in endless.counts() if path.startswith("/shop?")]
+    assert len(asked) == 8 + 28 + 32
+    assert len({tuple(sorted(pairs)) for pairs in asked}) == len(asked)
 
 
 def test_session_ids_in_every_link_lead_to_each_page_once(holdfast, endless):

@@ -74,8 +74,8 @@ def test_the_way_to_a_page_with_each_link_as_it_is_written(crawled, site):
     ("path", "reason", "says"),
     [
         ("/a/no.pdf", "excluded", r"\.pdf$ fits '.pdf'"),
-        ("/a/a/a/a/a/", "trap_repeated", "shows it by: a"),
-        ("/s;jsessionid=1", "trap_session", "shows it by: jsessionid=1"),
+        ("/a/a/a/a/a/", "trap_repeated", "a stands 4 times in a row"),
+        ("/s;jsessionid=1", "trap_session", "it carries a session id: jsessionid=1"),
         ("//elsewhere.example/", "external", "elsewhere.example against"),
     ],
 )

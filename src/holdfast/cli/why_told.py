@@ -12,6 +12,7 @@ from holdfast.cli.words import clean, number, plural, size
 from holdfast.domain.commit import Location
 from holdfast.domain.url import fingerprint
 from holdfast.engine.trace import Step
+from holdfast.pipelines.site.families import says_of
 from holdfast.pipelines.site.judge import Ruling
 from holdfast.ports.ledger import RecordRow, Whereabouts
 
@@ -114,12 +115,14 @@ def _judged(answer: Answer, own: Whereabouts | None) -> Iterator[Line]:
         said = f"left out ({verdict})" if verdict else "followed, if a page that is read names it"
         yield "", f"so it would be {said}", "yellow" if verdict else "green"
     elif own.reason == "robots":
-        line = (
+        shown = (
             f": {clean(answer.robots_line)}"
             if answer.robots_line
             else " (which line isn't known: it is not stored)"
         )
-        yield "", f"robots.txt of its host forbids it{line}", "yellow"
+        yield "", f"robots.txt of its host forbids it{shown}", "yellow"
+    elif own.reason is not None and (why := says_of(own.reason, own.item.url)) is not None:
+        yield "", f"when it was its turn, {why}", "yellow"
     elif (own.status == "skipped") != (verdict is not None) or (
         verdict is not None and own.reason != verdict
     ):

@@ -81,6 +81,8 @@ class Done:
     """Findings that were rejected and not kept as items, only counted."""
     reason: str | None = None
     """What kind of success, if there are several; tallied like the reasons of failures."""
+    cursor: Mapping[str, Any] | None = None
+    """The pipeline's notes from this outcome on; None: as before. They are committed with it, or lost with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from holdfast.domain.url import canonical
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.pipelines.site.spec import SiteSpec
-from holdfast.pipelines.site.traps import MAX_SEGMENTS, Trap, TrapRules, caught, sessionless
+from holdfast.pipelines.site.traps import MAX_SEGMENTS, Trap, TrapRules, caught, loop_below, sessionless
 
 SITE = "https://example.com"
 HEX = "0123456789abcdef0123456789abcdef"
@@ -220,3 +220,39 @@ def test_what_was_taken_for_a_trap_is_readmitted_when_traps_are_followed():
     assert pipeline.readmitted(avoiding, following) == set(Trap)
     assert pipeline.readmitted(following, avoiding) == frozenset()
     assert pipeline.readmitted(avoiding, avoiding) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("base", "hrefs"),
+    [
+        ("/news/team/", ["news/", "team/", "about/"]),
+        ("/x/news/team/index.html?a=/b/", ["team", "news?page=2"]),
+        ("/y/team/news/", ["news/a.html", "team/b.html"]),
+    ],
+)
+def test_a_page_that_names_its_own_directories_below_itself_leads_round_in_circles(base, hrefs):
+    directory = base.partition("?")[0].rpartition("/")[0] + "/"
+    urls = [SITE + directory + href for href in hrefs]
+    assert loop_below(SITE + base, urls) == SITE + directory
+    assert loop_below(SITE + base, reversed(urls)) == SITE + directory
+    for left_out in urls[:2]:
+        assert loop_below(SITE + base, [url for url in urls if url != left_out]) is None
+
+
+@pytest.mark.parametrize(
+    ("base", "urls"),
+    [
+        (
+            "/news/team/",
+            ["/news/", "/team/", "/news/team/members/", "/news/team/newsletter/", "/news/team/teams/"],
+        ),
+        ("/src/test/", ["/src/test/java/", "/src/test/resources/", "/src/test/test/"]),
+        ("/foo/foo/", ["/foo/foo/foo/", "/foo/foo/bar/"]),
+        ("/0f/3c/", ["/0f/3c/0f/", "/0f/3c/3c/", "/0f/3c/aa/"]),
+        ("/2024/2025/", ["/2024/2025/2024/", "/2024/2025/2025/"]),
+        ("/team/", ["/team/team/", "/team/news/"]),
+        ("/", ["/news/", "/team/"]),
+    ],
+)
+def test_directories_of_real_sites_do_not(base, urls):
+    assert loop_below(SITE + base, [SITE + url for url in urls]) is None

@@ -46,7 +46,7 @@ class SiteHandler:
         self._outages = Outages(clock, jitter, policy)
         self._robots = Robots(fetcher, clock, jitter, user_agent=agent, policy=policy, outages=self._outages)
         self._setbacks = Setbacks(clock, jitter, policy, self._outages)
-        belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
+        self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
         self._page = PageRoom(belonging)
 
@@ -75,9 +75,15 @@ class SiteHandler:
         """Whatever the URL comes to. Raises only for what we did wrong."""
         if item.host_answered and not self._outages.knows(item.host):
             self._outages.answered(item.host)
-        refusal = await self._refusal(item)
+        refusal = await self._refusal(item) or self._trap(item)
         if refusal is not None:
             return refusal
+        outcome = await self._asked(item)
+        if isinstance(outcome, Failed):
+            self._belonging.families.forget(item.url)
+        return outcome
+
+    async def _asked(self, item: Item) -> Outcome:
         try:
             response = await visit(self._fetcher, item.url)
         except FetchFailed as failed:
@@ -90,6 +96,12 @@ class SiteHandler:
         if status in REDIRECTS:
             return self._redirects.follow(item, response)
         return self._setbacks.unanswered(item, response)
+
+    def _trap(self, item: Item) -> Outcome | None:
+        if item.url in self._belonging.judge.seeds:
+            return None
+        trap = self._belonging.families.refuse(item.url)
+        return None if trap is None else Skipped(trap.value)
 
     async def _refusal(self, item: Item) -> Outcome | None:
         if self._spec.ignore_robots:

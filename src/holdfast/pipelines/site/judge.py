@@ -68,6 +68,7 @@ class Judge:
 
     def __init__(self, spec: SiteSpec, max_depth: int | None, seeds: Iterable[str]) -> None:
         self.seeds = frozenset(seeds)
+        self.avoids_traps = spec.traps.avoid
         self._max_depth = max_depth
         self._scope = _InScope(spec.scope, self.seeds)
         patterns: list[Rule] = [_Excluded(pattern) for pattern in spec.exclude]
@@ -75,6 +76,7 @@ class Judge:
             patterns.append(_Included(spec.include))
         traps: list[Rule] = [_Traps()] if spec.traps.avoid else []
         self._rules: tuple[Rule, ...] = (self._scope, _Length(), *patterns, *traps)
+        self._verdicts = tuple(rule.verdict for rule in self._rules)
 
     def judge(self, url: str, depth: int) -> Verdict | None:
         """None when the URL is admitted at that depth, else the reason why not."""
@@ -101,8 +103,8 @@ class Judge:
         """The verdict as far as it doesn't depend on depth."""
         if url in self.seeds:
             return None
-        for rule in self._rules:
-            verdict = rule.verdict(url)
+        for verdict_on in self._verdicts:
+            verdict = verdict_on(url)
             if verdict is not None:
                 return verdict
         return None
@@ -209,7 +211,7 @@ class _Traps:
 
     def says(self, url: str) -> str:
         shown = caught(url)
-        return "it shows no sign of one" if shown is None else f"shows it by: {shown.sign}"
+        return "no sign of one" if shown is None else shown.sign
 
 
 _SITES_SHOWN = 3

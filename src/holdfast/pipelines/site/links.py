@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from holdfast.domain.item import Found
 from holdfast.domain.url import Base, fingerprint, origin
 from holdfast.pipelines.site.judge import Judge, SkipReason, Verdict
-from holdfast.pipelines.site.traps import Trap, sessionless
+from holdfast.pipelines.site.traps import Trap, loop_below, sessionless
 
 MAX_REMEMBERED = 200_000
 """So many links, and so many spellings of links, are remembered: 70 MB when all are in use."""
@@ -40,6 +40,11 @@ def all_findings(
         if verdicts[url] is Trap.SESSION:
             bare = sessionless(url)
             verdicts.setdefault(bare, judge.judge(bare, depth))
+    below = loop_below(base, verdicts) if judge.avoids_traps else None
+    if below is not None:
+        for url, verdict in verdicts.items():
+            if verdict in {None, SkipReason.DEPTH} and url.startswith(below) and url not in judge.seeds:
+                verdicts[url] = Trap.LOOP
     return [found(url, depth, parent_id, verdict) for url, verdict in verdicts.items() if url != own]
 
 
@@ -96,15 +101,18 @@ class Links:
         return list(seen)
 
     def report(
-        self, links: Sequence[Link], parent: tuple[int, str], depth: int
+        self, links: Sequence[Link], base: str, parent: tuple[int, str], depth: int
     ) -> tuple[tuple[Found, ...], int]:
         """Those not reported at that depth or a lesser one in this claim; and how many were only counted.
+
+        `base` is what the links of their page are relative to.
 
         Must be called in the same breath as the outcome is returned: from here on they count as reported.
         """
         parent_id, own = parent
         judge = self._judge
         too_deep = judge.too_deep(depth)
+        below = loop_below(base, (link.url for link in links)) if judge.avoids_traps else None
         findings: list[Found] = []
         unkept = 0
         for link in links:
@@ -118,6 +126,10 @@ class Links:
                     unkept += 1
                     continue
                 self._outside.add(url)
+            elif reason is None and below is not None and url.startswith(below) and url not in judge.seeds:
+                # So it is on this page alone: another one that names it is to be heard, however deep it lies.
+                findings.append(found(url, depth, parent_id, Trap.LOOP))
+                continue
             elif reason is None and too_deep and url not in judge.seeds:
                 reason = SkipReason.DEPTH
             link.depth = depth

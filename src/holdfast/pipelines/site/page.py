@@ -1,13 +1,15 @@
 """The room of pages: what a fetched body gives as a row, and the links in it."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.crawl.document import Document
-from holdfast.crawl.readers import read
-from holdfast.domain.item import Done, Item, Outcome, Record
+from holdfast.crawl.readers import read, text
+from holdfast.domain.item import Done, Found, Item, Outcome, Record
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.facts import base_of, facts_of, page_facts
+from holdfast.pipelines.site.families import content
 from holdfast.ports.fetcher import Response
 from holdfast.ports.segments import Exchange
 
@@ -31,7 +33,7 @@ class PageRoom:
         data |= page_facts(base, document)
         links = await self._belonging.resolve(base, document.links)
         # Nothing may wait or fail between here and the return: from now on these links count as reported.
-        findings, unkept = self._belonging.report(links, (item.id, item.url), item.depth + 1)
+        findings, unkept = self._belonging.report(links, base, (item.id, item.url), item.depth + 1)
         data["links"] = len(links)
         data["unkept"] = unkept
         return Done(
@@ -39,7 +41,26 @@ class PageRoom:
             findings,
             unkept,
             f"http_{response.status}",
+            self._barren(item, response, document, findings),
         )
+
+    def _barren(
+        self, item: Item, response: Response, document: Document, findings: tuple[Found, ...]
+    ) -> Mapping[str, Any] | None:
+        """The notes, where addresses like this one are given up from here on."""
+        if len(response.body) > BIG_BODY_BYTES:
+            return None
+        onward = (found.url for found in findings if found.skip is None)
+
+        def said() -> bytes:
+            words = text(response.body, response.header("content-type") or "", document.charset)
+            return content(item.url, words, document.links, response.body)
+
+        closed = self._belonging.families.read(item.url, item.depth, onward, said)
+        if closed is None:
+            return None
+        self._belonging.close_family(closed)
+        return self._belonging.notes.to_json()
 
 
 def _read(response: Response) -> tuple[dict[str, Any], bytes, Document]:

@@ -14,15 +14,17 @@ class Notes:
 
     seeds: tuple[str, ...] = ()
     """What the start URLs redirect to (example.com -> www.example.com): the scope holds their sites too."""
+    barren: tuple[str, ...] = ()
+    """Families of addresses that are closed; see `families`."""
 
     @classmethod
     def read(cls, cursor: Mapping[str, Any]) -> Self:
         """From what `to_json` gave; an empty cursor is that of a new job."""
-        return cls(tuple(cursor.get("seeds", ())))
+        return cls(tuple(cursor.get("seeds", ())), tuple(cursor.get("barren", ())))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, for the ledger."""
-        return {"seeds": list(self.seeds)}
+        return {"seeds": list(self.seeds)} | ({"barren": list(self.barren)} if self.barren else {})
 
 
 def judge_for(spec: SiteSpec, max_depth: int | None, notes: Notes) -> Judge:

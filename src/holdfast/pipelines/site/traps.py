@@ -1,10 +1,11 @@
-"""Crawler traps that an address shows by itself, and what becomes of one that carries a session id.
+"""Crawler traps that an address shows by itself, or a page by its links; and addresses without their session ids.
 
-Each rule is a function of the URL alone: the same question gets the same answer, in whatever order links are found, and
-after any kill. docs/explanation/traps.md says what each means to catch, and what it must never catch.
+Each rule is a function of the URL, or of one page, alone: the same question gets the same answer, in whatever order
+links are found, and after any kill. docs/explanation/traps.md says what each means to catch, and what it must never.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,12 +24,16 @@ class Trap(StrEnum):
     """Why an address is taken for a trap. In this order: the first that holds is the reason."""
 
     SESSION = "trap_session"
+    """It carries a session id: the same address without one is followed in its place."""
     DEEP = "trap_deep"
     REPEATED = "trap_repeated"
     GROWING = "trap_growing"
     DATE = "trap_date"
-    COPIES = "trap_copies"
+    """So far the address alone shows it."""
+    LOOP = "trap_loop"
+    """The page that names it names, below itself, the very directories that it lies in."""
     BARREN = "trap_barren"
+    """From here on it is known when it is its turn, by what addresses like it gave: see `families`."""
     ORDER = "trap_order"
     FACETS = "trap_facets"
 
@@ -49,17 +54,15 @@ class Caught:
 
 
 def caught(url: str) -> Caught | None:
-    """The trap that a canonical URL shows by itself, or None. A microsecond or two: asked once for each new link."""
+    """The trap that a canonical URL shows by itself, or None. A few microseconds: asked once for each new link."""
     has_query = "?" in url
     if (has_query or ";" in url or "(" in url) and (session := _SESSION.search(url)):
-        return Caught(Trap.SESSION, session.group().strip("?&;"))
+        return Caught(Trap.SESSION, f"it carries a session id: {session.group().strip('?&;/')}")
     if url.count("/") > _FEW_SLASHES and (shown := _in_path(url.partition("?")[0].split("/")[3:])):
         return shown
     if has_query and (shown := _in_query(url)):
         return shown
-    if (date := _DATE.search(url)) and date.group(date.lastindex or 0) > str(LAST_YEAR):
-        return Caught(Trap.DATE, date.group().strip("/?&;="))
-    return None
+    return _of_dates(url) if has_query or "-" in url else None
 
 
 def sessionless(url: str) -> str:
@@ -70,6 +73,26 @@ def sessionless(url: str) -> str:
     path, mark, query = bare.partition("?")
     query = query.lstrip("&;")
     return path + mark + query if query else path
+
+
+def loop_below(base: str, urls: Iterable[str]) -> str | None:
+    """The directory of a page whose links below it would lead round in circles for ever; None where they don't.
+
+    A server that answers each path with the same page gives it links relative to wherever it is asked: at /news/team/
+    it leads to /news/team/news/ and /news/team/team/. Such a page names the directories that it lies in below itself.
+    """
+    directory = base.partition("?")[0]
+    directory = directory[: directory.rfind("/") + 1]
+    segments = directory.split("/")
+    if len(segments) < _TWO_DEEP:
+        return None
+    own = {segment for segment in segments[-3:-1] if len(segment) >= _A_WORD and not segment.isdigit()}
+    if len(own) < 2:  # noqa: PLR2004 - a directory and the one above it, differently named
+        return None
+    below = {
+        url[len(directory) :].partition("/")[0].partition("?")[0] for url in urls if url.startswith(directory)
+    }
+    return directory if own <= below else None
 
 
 _FEW_SLASHES = 5
@@ -89,18 +112,24 @@ _DATE = re.compile(
 )
 _TWICE_ESCAPED = "%252525"
 _MAX_INNER = 3
+_TWO_DEEP = 6
+# Shorter names are shards (/a/b/, /0f/3c/), which do hold directories of the same names.
+_A_WORD = 3
 
 
 def _in_path(segments: list[str]) -> Caught | None:
     if len(segments) > MAX_SEGMENTS:
-        return Caught(Trap.DEEP, f"{len(segments)} segments")
+        return Caught(Trap.DEEP, f"its path has {len(segments)} segments, at most {MAX_SEGMENTS}")
+    if len(set(segments)) == len(segments):
+        return None
     for length in range(1, len(segments) // TIMES + 1):
         series = _series(segments, length)
         if series:
-            return Caught(Trap.REPEATED, "/".join(series))
+            times = TIMES_ALONE if length == 1 else TIMES
+            return Caught(Trap.REPEATED, f"{'/'.join(series)} stands {times} times in a row")
     words = [segment for segment in segments if segment and not segment.isdigit()]
     if len(words) >= MANY_WORDS and len(different := dict.fromkeys(words)) * 2 <= len(words):
-        return Caught(Trap.REPEATED, f"{len(words)} segments, {len(different)} of them different")
+        return Caught(Trap.REPEATED, f"{len(words)} segments, and only {len(different)} of them different")
     return None
 
 
@@ -117,6 +146,13 @@ def _series(segments: list[str], length: int) -> list[str] | None:
     return None
 
 
+def _of_dates(url: str) -> Caught | None:
+    date = _DATE.search(url)
+    if date is None or date.group(date.lastindex or 0) <= str(LAST_YEAR):
+        return None
+    return Caught(Trap.DATE, f"a date after {LAST_YEAR}: {date.group().strip('/?&;=')}")
+
+
 def _in_query(url: str) -> Caught | None:
     query = url.partition("?")[2]
     if _TWICE_ESCAPED in query:
@@ -127,5 +163,5 @@ def _in_query(url: str) -> Caught | None:
         pairs = query.split("&")
         for pair in pairs:
             if pair and pairs.count(pair) >= TIMES:
-                return Caught(Trap.GROWING, pair)
+                return Caught(Trap.GROWING, f"{pair} stands {TIMES} times in its query")
     return None
