@@ -5,26 +5,31 @@ import gc
 import os
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast.domain.errors import HomeError
+from holdfast.domain.errors import AccessRefused, HomeError
 from holdfast.domain.job import Job
 from holdfast.domain.retry import Backoff, RetryPolicy
 from holdfast.engine.tools import Tools
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.ports.jobs import Jobs
 from holdfast.ports.pipeline import Handler, PipelineRun
-from holdfast.settings import FetchSettings, Settings
+from holdfast.settings import FetchSettings, Settings, variable
 from holdfast.stores.sqlite.connection import FILE_NAME, Database
 from holdfast.stores.sqlite.jobs import SqliteJobs
 from holdfast.stores.sqlite.ledger import SqliteLedger
 from holdfast.stores.workers import LockedWorkers
 from holdfast.web.warc import WarcSegments
 from holdfast.web.warc.names import job_folder
+
+if TYPE_CHECKING:
+    from holdfast.pipelines.site.spec import SiteSpec
+    from holdfast.web.ways import Ways
 
 USER_AGENT = f"Holdfast/{holdfast.__version__}"
 
@@ -74,7 +79,6 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
     clock = SystemClock()
     database = Database(path)
     workers = LockedWorkers(path)
-    fetch = settings.fetch
     tools = Tools(
         jobs=SqliteJobs(database),
         ledger=SqliteLedger(database),
@@ -82,7 +86,7 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
         workers=workers,
         clock=clock,
         pipeline=SitePipeline(),
-        open_handler=lambda run: _site_handler(run, fetch, clock),
+        open_handler=lambda run: _site_handler(run, settings, clock),
         another_ledger=lambda: SqliteLedger(Database(path)),
         times=settings.times,
         min_free_bytes=settings.storage.min_free_bytes,
@@ -112,11 +116,46 @@ def _look_at(path: Path, *, create: bool) -> None:
         )
 
 
-def tls_roots() -> Path:
+def tls_roots(settings: Settings) -> Path:
     """The file of certificate authorities that a crawl believes."""
     from holdfast.web.transfer import trusted_roots
 
-    return Path(trusted_roots())
+    return settings.fetch.ca_file or Path(trusted_roots())
+
+
+def look_at_reach(spec: Mapping[str, Any], settings: Settings) -> None:
+    """AccessRefused where the files, variables and proxies that a job refers to can't be used as they are now.
+
+    For commands that are about to run it, before they change anything.
+    """
+    from holdfast.pipelines.site.spec import SiteSpec
+
+    _ways(SiteSpec.from_json(spec), settings, SystemClock())
+    roots = settings.fetch.ca_file
+    if roots is not None and not os.access(roots, os.R_OK):
+        raise AccessRefused(f"HOLDFAST_CA_FILE={roots} can't be read; name a file of certificates in PEM")
+
+
+def _ways(spec: "SiteSpec", settings: Settings, clock: SystemClock) -> "Ways":
+    from holdfast.web.access.cookies import Jar
+    from holdfast.web.access.files import AccessFile, read_access, read_cookies
+    from holdfast.web.access.proxies import proxies_of
+    from holdfast.web.access.secrets import Access, Credentials
+    from holdfast.web.guard import Guard
+    from holdfast.web.ways import Ways
+
+    reach = spec.reach
+    file = settings.access if reach.access is None else Path(reach.access)
+    said = AccessFile(Access(), ()) if file is None else read_access(file.expanduser(), variable)
+    cookies = [] if reach.cookies is None else read_cookies(Path(reach.cookies), clock.wall())
+    lends = file is not None or cookies or reach.keep_cookies
+    return Ways(
+        guard=None if reach.allow_private else Guard.around(spec.start_urls),
+        headers=reach.header_pairs(),
+        credentials=Credentials(said.access, Jar(cookies), keep=reach.keep_cookies) if lends else None,
+        proxies=proxies_of(reach.proxies or said.proxies, variable),
+        insecure=reach.insecure,
+    )
 
 
 def user_agent(job: Job) -> str:
@@ -125,22 +164,22 @@ def user_agent(job: Job) -> str:
     return own or USER_AGENT
 
 
-def _site_handler(run: PipelineRun, fetch: FetchSettings, clock: SystemClock) -> Handler:
+def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> Handler:
     from holdfast.pipelines.site.handler import SiteHandler
     from holdfast.pipelines.site.spec import SiteSpec
     from holdfast.web.curl import CurlFetcher
-    from holdfast.web.guard import Guard
     from holdfast.web.transfer import FetchLimits
 
     _keep_freed_memory()
     _look_for_cycles_seldom()
-    spec = SiteSpec.from_json(run.job.spec)
+    fetch = settings.fetch
     fetcher = CurlFetcher(
         user_agent(run.job),
         clock,
         limits=FetchLimits(connect_s=fetch.connect_s, total_s=fetch.total_s, body_bytes=fetch.body_bytes),
         connections=max(16, run.job.pace.concurrency),
-        guard=None if spec.reach.allow_private else Guard.around(spec.start_urls),
+        ca_file=None if fetch.ca_file is None else str(fetch.ca_file),
+        ways=_ways(SiteSpec.from_json(run.job.spec), settings, clock),
     )
     return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
 

@@ -42,6 +42,7 @@ class FetchSettings:
     retry_base_s: float = 2.0
     retry_cap_s: float = 300.0
     outage_s: float = 3600.0
+    ca_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Settings:
     times: LeaseTimes = field(default_factory=LeaseTimes)
     storage: StorageSettings = field(default_factory=StorageSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
+    access: Path | None = None
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
@@ -93,10 +95,17 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             retry_base_s=read("RETRY_BASE_S", _seconds, fetch.retry_base_s),
             retry_cap_s=read("RETRY_CAP_S", _seconds, fetch.retry_cap_s),
             outage_s=read("OUTAGE_S", _seconds, fetch.outage_s),
+            ca_file=read("CA_FILE", _file, fetch.ca_file),
         ),
+        access=read("ACCESS", _file, None),
     )
     _look_at(settings.times)
     return settings
+
+
+def variable(name: str) -> str | None:
+    """What a person keeps in a variable of their own choosing, and refers to as env:NAME."""
+    return os.environ.get(name)
 
 
 def _look_at(times: LeaseTimes) -> None:
@@ -127,6 +136,10 @@ def _count(text: str) -> int:
     return value
 
 
+def _file(text: str) -> Path | None:
+    return None if text == "none" else Path(text)
+
+
 def _megabytes(text: str) -> int:
     value = float(text)
     if not 0 <= value <= _MOST:
@@ -147,4 +160,5 @@ _TAKES: Mapping[Callable[[str], object], str] = {
     _megabytes: f"megabytes from 0 to {_MOST:,}, such as 256",
     _body_megabytes: f"megabytes above 0 and up to {MAX_BODY_BYTES // MB}, such as 32",
     Path: "a path",
+    _file: "a path, or none",
 }

@@ -3,7 +3,10 @@
 import socket
 
 import pytest
+import trustme
 from tests.kit.server import Answer, Site, serving
+from tests.unit.web.rawserver import RawServer, ok
+from tests.unit.web.test_proxies import served_by
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
@@ -46,3 +49,43 @@ def test_a_name_with_a_private_address_takes_the_option_and_the_refusal_says_so(
     assert refused.code == 1
     assert "--allow-private" in refused.err
     assert holdfast.run("crawl", start, "--allow-private", "--fresh", "-n", "1").code == 0
+
+
+def test_what_can_not_be_used_is_one_sentence_before_anything_is_begun(holdfast, tmp_path):
+    open_to_all = tmp_path / "open.toml"
+    open_to_all.write_text('[sites."a.example"]\nbearer = "s3cr3t"\n')
+    open_to_all.chmod(0o644)
+    for words, told in [
+        (["--access", open_to_all], "chmod 600"),
+        (["--access", tmp_path / "none.toml"], "none.toml"),
+        (["--cookies", open_to_all], "chmod 600"),
+        (["--header", "Authorization: Bearer s3cr3t"], "--access"),
+        (["--header", "Cookie: a=s3cr3t"], "--access"),
+        (["--header", "X-Api-Key: s3cr3t"], "--access"),
+        (["--header", "s3cr3t"], "Accept-Language"),
+        (["--header", "Host: s3cr3t"], "connection's own"),
+        (["--proxy", "http://me:s3cr3t@127.0.0.1:1"], "env:NAME"),
+        (["--proxy", "ftp://s3cr3t:1"], "SCHEME://HOST:PORT"),
+        (["--proxy", "env:NOT_SET"], "NOT_SET"),
+    ]:
+        ended = holdfast.run("crawl", "http://127.0.0.1:1/", *words)
+        assert (ended.code, ended.out) == (2, "")
+        (line,) = ended.err.splitlines()
+        assert told in line
+        assert "s3cr3t" not in line
+    assert not holdfast.home.exists()
+    refused = holdfast.run("crawl", "http://127.0.0.1:1/", HOLDFAST_CA_FILE=str(tmp_path / "none.pem"))
+    assert (refused.code, "none.pem" in refused.sentence) == (2, True)
+
+
+def test_an_authority_of_ones_own_is_believed_and_any_certificate_with_the_option(holdfast, tmp_path):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with RawServer(lambda _r, _c: ok(b"<p>in"), tls=served_by(authority, "127.0.0.1")) as server:
+        refused = holdfast.run("crawl", f"{server.url}/")
+        assert (refused.code, "tls_authority" in refused.err) == (1, True)
+        assert (
+            holdfast.run("crawl", f"{server.url}/", "--fresh", HOLDFAST_CA_FILE=str(tmp_path / "ca.pem")).code
+            == 0
+        )
+        assert holdfast.run("crawl", f"{server.url}/", "--fresh", "--insecure").code == 0

@@ -63,6 +63,11 @@ def segfault(_context: Any) -> None:
     ctypes.string_at(0)
 
 
+def mistake(_context: Any) -> NoReturn:
+    """A mistake of ours, where nothing catches one."""
+    raise RuntimeError("a mistake of ours")
+
+
 ACTIONS: dict[str, Action] = {
     "kill": kill,
     "half": half,
@@ -71,6 +76,7 @@ ACTIONS: dict[str, Action] = {
     "half_full": half_full,
     "hang": hang,
     "segfault": segfault,
+    "mistake": mistake,
 }
 
 

@@ -9,7 +9,7 @@ from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
 from holdfast.cli.params import DURATION, FILE, common, job_argument
 from holdfast.cli.words import clean, plural
-from holdfast.domain.errors import DamagedJob, HalfRestarted, JobHeld, UsageError
+from holdfast.domain.errors import AccessRefused, DamagedJob, HalfRestarted, JobHeld, UsageError
 from holdfast.domain.failures import Which
 from holdfast.domain.job import Job
 from holdfast.domain.states import Action, Status, after
@@ -85,9 +85,11 @@ def resume(
 
 
 async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Here") -> int:
+    from holdfast.bootstrap import look_at_reach
     from holdfast.cli.foreground import run_here
     from holdfast.engine.start import finish_change, take_up
 
+    look_at_reach(found.spec, home.settings)
     await finish_change(home.tools, found)
     found = await _freed(home, found)
     if found.status is not Status.PENDING:
@@ -111,7 +113,7 @@ async def _resume_interrupted(home: "Home", shown: "Screen", ask: "Ask") -> int:
         here = await listening(shown, ask)
         try:
             code = await _resume(home, job, None, here)
-        except (JobHeld, HalfRestarted, DamagedJob) as error:
+        except (JobHeld, HalfRestarted, DamagedJob, AccessRefused) as error:
             code = tell(error, {})
         worst = max(worst, code)
         if here.stop.asked:
@@ -142,11 +144,14 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
+        from holdfast.bootstrap import look_at_reach
         from holdfast.cli.foreground import listening, run_here
         from holdfast.engine.start import restart as begin_anew
 
         here = await listening(shown, ask)
         found = await _freed(home, await home.tools.jobs.find(job))
+        if not no_run:
+            look_at_reach(found.spec, home.settings)
         fresh = await begin_anew(home.tools, found)
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."

@@ -1,20 +1,23 @@
 """From the options of a crawl to the job that is asked for."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.options import FAST, POLITE
 from holdfast.domain.checkpoint import CheckpointPolicy
 from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Durability, Limits, NewJob, Pace
 
+if TYPE_CHECKING:
+    from holdfast.pipelines.site.reach import Reach
+
+_FILES = ("access", "cookies")
 FIXED = frozenset({"start_urls", "scope", "include", "exclude"})
 """What makes it another crawl: changing it takes --fresh."""
 
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
-    from holdfast.pipelines.site.reach import Reach
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
     from holdfast.pipelines.site.traps import TrapRules
 
@@ -28,7 +31,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         exclude=options["exclude"],
         ignore_robots=options["ignore_robots"],
         user_agent=_user_agent(options["user_agent"], options["contact"]),
-        reach=Reach(allow_private=options["allow_private"]),
+        reach=_reach(options),
         traps=TrapRules(avoid=not options["no_traps"]),
     )
     return NewJob(
@@ -55,6 +58,21 @@ def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:
         concurrency=options["concurrency"] or default.concurrency,
         per_host=options["per_host"] or default.per_host,
         delay_s=default.delay_s if delay is None else delay,
+    )
+
+
+def _reach(options: Mapping[str, Any]) -> "Reach":
+    from holdfast.pipelines.site.reach import Reach
+
+    access, cookies = (None if path is None else str(path.absolute()) for path in map(options.get, _FILES))
+    return Reach(
+        access=access,
+        cookies=cookies,
+        keep_cookies=options["keep_cookies"],
+        headers=options["header"],
+        proxies=options["proxy"],
+        insecure=options["insecure"],
+        allow_private=options["allow_private"],
     )
 
 

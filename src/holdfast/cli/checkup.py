@@ -174,7 +174,7 @@ def _sqlite(_settings: Settings) -> Iterator[Finding]:
         yield Finding(Grade.OK, "SQLite", found)
 
 
-def _curl(_settings: Settings) -> Iterator[Finding]:
+def _curl(settings: Settings) -> Iterator[Finding]:
     import pycurl  # type: ignore[import-untyped]  # has no types
 
     info = pycurl.version_info()
@@ -187,13 +187,13 @@ def _curl(_settings: Settings) -> Iterator[Finding]:
         yield Finding(Grade.WARN, "libcurl", found, "a pycurl with HTTP/2 crawls some sites faster")
     else:
         yield Finding(Grade.OK, "libcurl", found)
-    yield from _roots()
+    yield from _roots(settings)
 
 
-def _roots() -> Iterator[Finding]:
+def _roots(settings: Settings) -> Iterator[Finding]:
     from holdfast.bootstrap import tls_roots
 
-    roots = tls_roots()
+    roots = tls_roots(settings)
     if roots.is_file():
         yield Finding(Grade.OK, "TLS roots", str(roots))
     else:

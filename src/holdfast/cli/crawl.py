@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.asking import asked_for
 from holdfast.cli.fromfile import FromFile, blamed, chosen, urls_of
-from holdfast.cli.opened import in_home
+from holdfast.cli.opened import in_home, settings_here
 from holdfast.cli.options import crawl_options
 from holdfast.cli.outcome import counted
 from holdfast.cli.params import common
@@ -50,6 +50,10 @@ def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as cl
         from holdfast.cli.export import check
 
         check(output)
+
+    from holdfast.bootstrap import look_at_reach
+
+    look_at_reach(new.spec, settings_here())
 
     async def work(home: "Home") -> int:
         return await _crawl(home, new, options, Ask(options["json"], output))

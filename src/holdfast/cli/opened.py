@@ -38,6 +38,11 @@ def in_home(work: "Callable[[Home], Awaitable[T]]", *, create: bool = False, run
         raise KeyboardInterrupt from None
 
 
+def settings_here() -> settings.Settings:
+    """The settings of the command that is being run."""
+    return settings_for(click.get_current_context().ensure_object(dict))
+
+
 def settings_for(asked: dict[str, Any]) -> settings.Settings:
     """Settings of the environment, with what the command line says over them."""
     loaded = settings.load()

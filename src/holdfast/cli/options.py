@@ -142,6 +142,34 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
     ),
     "Reach": (
         option(
+            "--access",
+            type=FILE,
+            metavar="FILE",
+            help="Passwords, tokens, headers and cookies for the hosts that FILE (TOML) names, and proxies"
+            " [default: $HOLDFAST_ACCESS].",
+        ),
+        option(
+            "--cookies",
+            type=FILE,
+            metavar="FILE",
+            help="Cookies from FILE, as browsers and curl export them.",
+        ),
+        option("--keep-cookies", is_flag=True, help="Send back the cookies that responses set."),
+        option(
+            "--header",
+            multiple=True,
+            metavar="NAME: VALUE",
+            help="A header for every request; not for secrets.",
+        ),
+        option(
+            "--proxy",
+            multiple=True,
+            metavar="URL",
+            help="Go by this proxy, http, https, socks5 or socks5h; several are taken in turn. env:NAME takes the URL"
+            " from a variable.",
+        ),
+        option("--insecure", is_flag=True, help="Believe any certificate."),
+        option(
             "--allow-private",
             is_flag=True,
             help="Let links, redirects and names lead to loopback, private and link-local addresses.",

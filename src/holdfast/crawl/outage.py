@@ -19,8 +19,19 @@ from dataclasses import dataclass
 from holdfast.domain.retry import RetryPolicy
 from holdfast.ports.clock import Clock
 
-NOBODY_THERE = frozenset({"dns", "connect_refused", "connect_timeout", "unreachable", "tls"})
-"""Reasons of a failed fetch that concern the host, whatever was asked for."""
+_NO_PROXY = frozenset(
+    {
+        "proxy_dns",
+        "proxy_refused",
+        "proxy_timeout",
+        "proxy_unreachable",
+        "proxy_auth",
+        "proxy_tls",
+        "proxy_failed",
+    }
+)
+NOBODY_THERE = _NO_PROXY | {"dns", "connect_refused", "connect_timeout", "unreachable", "tls"}
+"""Reasons of a failed fetch that concern the host, or all ways to it, whatever was asked for."""
 GATEWAY_STATUSES = frozenset({502, 503, 504, 520, 521, 522, 523, 524})
 MANY = 10
 """So many doubtful failures in a row, without an answer between them, are the host's."""

@@ -34,7 +34,10 @@ FRESH_S = 24 * 3600.0
 
 _LONG_CHARS = 64 * 1024
 # These concern the origin, not its robots.txt.
-_OF_THE_HOST = NOBODY_THERE | {"bad_url", "closed", "private_address"}
+_OF_THE_HOST = NOBODY_THERE | {
+    *("bad_url", "closed", "private_address"),
+    *("tls_expired", "tls_host", "tls_authority"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   ├── AmbiguousJob          more than one does
 │   ├── JobHeld               a living process works on it: wait, or stop that one
 │   ├── HalfRestarted         a restart of it was interrupted: restart it again
-│   └── SpecChanged           the same job with another scope: start afresh
+│   ├── SpecChanged           the same job with another scope: start afresh
+│   └── AccessRefused         secrets, cookies or proxies that can't be used as they are given
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
 ├── DamagedJob                the ledger's row of that job can't be read, those of others can     (exit 1)
 ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
@@ -63,6 +64,10 @@ class HalfRestarted(UsageError):
 
 class SpecChanged(UsageError):
     """The same job was asked for with another scope or other patterns."""
+
+
+class AccessRefused(UsageError):
+    """A file of secrets, a variable that it refers to, or a proxy can't be used. Never quotes a value."""
 
 
 class HomeError(HoldfastError):

@@ -1,6 +1,6 @@
 """The seam to the web: one request in, one response or one reason out."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 
@@ -27,10 +27,12 @@ class Response:
     payload: bytes
     body: bytes
     request_head: bytes
-    """The request as it was sent: request line and headers."""
+    """The request as it was sent: request line and headers. Where a secret was is only said that one was."""
     ip: str
     fetched_at: float
     elapsed_s: float
+    set_cookies: tuple[str, ...] = field(default=(), repr=False)
+    """What `Set-Cookie` said where `headers` don't hold it, because it is a secret. Never stored."""
 
     def header(self, name: str) -> str | None:
         """The first header of that name (given in lower case), or None."""

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import certifi
 import pycurl  # type: ignore[import-untyped]  # has no types
 
+from holdfast.web.access.proxies import Proxy
 from holdfast.web.coding import DECODED_BYTES
 from holdfast.web.guard import Guard
-from holdfast.web.reasons import Broken
+from holdfast.web.reasons import Broken, BrokenProxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,26 @@ def trusted_roots() -> str:
     return next((path for path in _SYSTEM_ROOTS if Path(path).is_file()), certifi.where())
 
 
+_SUPPRESS_CONNECT_HEADERS: Final = 265
+"""What a proxy answers to CONNECT is no part of the response. pycurl has no name for it."""
 _CHUNKS_OF: Final = 128 * 1024
 """curl's receive buffer: a page comes in one or two pieces."""
+
+
+class Sending(NamedTuple):
+    """What differs from one request to the next."""
+
+    url: str
+    target: str
+    """As it stands, whatever curl thinks of it."""
+    lines: list[bytes]
+    cap: int | None
+    """A smaller body cap than the fetcher's own."""
+    fresh: bool
+    """Over a connection of its own."""
+    proxy: Proxy | None
+    verified: bool
+    """Only if the host proves by its certificate who it is."""
 
 
 class _Address(NamedTuple):
@@ -82,6 +101,8 @@ class Transfer:
         self._pieces: list[bytes] = []
         self._lines = lines
         self._fresh = False
+        self._verified = True
+        self._proxy: Proxy | None = None
         self._own_cap = self._cap = limits.body_bytes
         self._guard = guard
         self._opened = False
@@ -109,6 +130,9 @@ class Transfer:
         option(pycurl.NOPROGRESS, 1)
         option(pycurl.NETRC, pycurl.NETRC_IGNORED)
         option(pycurl.PROXY, "")  # whatever the environment says
+        option(pycurl.NOPROXY, "")
+        option(pycurl.PROXY_CAINFO, ca_file)
+        option(_SUPPRESS_CONNECT_HEADERS, 1)
         option(pycurl.CONNECTTIMEOUT_MS, int(limits.connect_s * 1000))
         option(pycurl.TIMEOUT_MS, int(limits.total_s * 1000))
         option(pycurl.LOW_SPEED_LIMIT, limits.slow_bytes_s)
@@ -117,11 +141,12 @@ class Transfer:
         option(pycurl.SSL_VERIFYHOST, 2)
         option(pycurl.CAINFO, ca_file)
 
-    def ask(self, url: str, target: str, lines: list[bytes], cap: int | None, *, fresh: bool) -> None:
-        """What differs from the request before. `fresh`: over a connection of its own."""
+    def ask(self, sending: Sending) -> None:
+        """Make ready to be started. What is as it was in the request before costs nothing."""
+        url, target, lines, cap, fresh, proxy, verified = sending
         easy = self.easy
         easy.setopt(pycurl.URL, url)
-        easy.setopt(pycurl.REQUEST_TARGET, target)  # as it stands, whatever curl thinks of it
+        easy.setopt(pycurl.REQUEST_TARGET, target)
         if lines is not self._lines:
             easy.setopt(pycurl.HTTPHEADER, lines)
             self._lines = lines
@@ -133,6 +158,22 @@ class Transfer:
             # 0 would mean no limit at all; what this lets through is caught when the body is whole.
             easy.setopt(pycurl.MAXFILESIZE_LARGE, max(cap, 1))
             self._cap = cap
+        if proxy is not self._proxy:
+            self._go_by(proxy)
+        if verified != self._verified:
+            easy.setopt(pycurl.SSL_VERIFYPEER, int(verified))
+            easy.setopt(pycurl.SSL_VERIFYHOST, 2 if verified else 0)
+            self._verified = verified
+
+    def _go_by(self, proxy: Proxy | None) -> None:
+        self._proxy = proxy
+        self.easy.setopt(pycurl.PROXY, proxy.url if proxy is not None else "")
+        for name, value in ((pycurl.PROXYUSERNAME, "user"), (pycurl.PROXYPASSWORD, "password")):
+            given = getattr(proxy, value, "")
+            if given:
+                self.easy.setopt(name, given.encode())
+            else:
+                self.easy.unsetopt(name)
 
     @property
     def cap(self) -> int:
@@ -152,8 +193,8 @@ class Transfer:
 
     @property
     def ip(self) -> str:
-        """Who answered."""
-        return str(self.easy.getinfo(pycurl.PRIMARY_IP))
+        """Who answered; behind a proxy nobody knows."""
+        return "" if self._proxy is not None else str(self.easy.getinfo(pycurl.PRIMARY_IP))
 
     def broken(self, code: int, message: str) -> Broken:
         """How far it came."""
@@ -166,13 +207,29 @@ class Transfer:
             float(known(pycurl.TOTAL_TIME)),
             int(known(pycurl.REQUEST_SIZE)),
             int(known(pycurl.HEADER_SIZE)),
+            int(known(pycurl.SSL_VERIFYRESULT)),
+            None if self._proxy is None else self._broken_proxy(self._proxy),
             "" if self._opened else self._refused,
+        )
+
+    def _broken_proxy(self, proxy: Proxy) -> BrokenProxy:
+        known = self.easy.getinfo
+        tunnelled = str(known(pycurl.EFFECTIVE_URL)).startswith("https:")
+        answer = int(known(pycurl.HTTP_CONNECTCODE))
+        socks = proxy.scheme.startswith("socks")
+        return BrokenProxy(
+            tls=proxy.scheme == "https",
+            connected=float(known(pycurl.CONNECT_TIME)) > 0,
+            through=int(known(pycurl.REQUEST_SIZE)) > 0 if socks or not tunnelled else answer > 0,
+            answer=answer,
+            socks=int(known(pycurl.PROXY_ERROR)),
         )
 
     def _open(self, _purpose: int, address: _Address) -> _Opened | int:
         """A socket for a connection of this transfer's, once for each address that is tried."""
         assert self._guard is not None  # noqa: S101 - else curl opens them itself
-        kind = self._guard.refuses(address.addr[0])
+        # A proxy is where the user wants it.
+        kind = self._guard.refuses(address.addr[0]) if self._proxy is None else None
         if kind is not None:
             self._refused = f"{address.addr[0]} is {kind}"
             return int(pycurl.SOCKET_BAD)

@@ -3,8 +3,11 @@
 import errno
 import gzip
 import socket
+import ssl
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import trustme
 from tests.unit.web.fetching import IMPATIENT, failure, fetch
 from tests.unit.web.rawserver import RawServer, ok, reset
 
@@ -219,6 +222,27 @@ def test_an_unknown_code_of_curl_keeps_its_words():
     assert told(error) == ("internal", True)
     assert "4711" in str(error)
     assert "strange" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("believed", "names", "days", "reason"),
+    [
+        (True, ("127.0.0.1",), -1, "tls_expired"),
+        (True, ("elsewhere.example",), 1, "tls_host"),
+        (False, ("127.0.0.1",), 1, "tls_authority"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate(tmp_path, believed, names, days, reason):
+    authority = trustme.CA()
+    (authority if believed else trustme.CA()).cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    until = datetime.now(UTC) + timedelta(days=days)
+    authority.issue_cert(*names, not_before=until - timedelta(days=9), not_after=until).configure_cert(
+        context
+    )
+    with RawServer(lambda _r, _c: ok(b""), tls=context) as server:
+        assert told(failure(server.url, ca_file=str(tmp_path / "ca.pem"))) == (reason, False)
+    assert server.requests == []
 
 
 def test_a_name_that_never_resolves_is_a_matter_of_dns():

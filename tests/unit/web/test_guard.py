@@ -11,6 +11,7 @@ from holdfast.domain.address import Kind
 from holdfast.ports.fetcher import FetchFailed, Request
 from holdfast.web.guard import Guard
 from holdfast.web.transfer import Transfer
+from holdfast.web.ways import Ways
 
 CLOSED = Guard()
 
@@ -30,7 +31,7 @@ CLOSED = Guard()
 )
 def test_an_address_that_is_not_public_is_refused_for_good_before_anything_is_sent(host):
     with RawServer(lambda _r, _c: ok(b"inside")) as server:
-        error = failure(f"http://{host}:{server.port}/", guard=CLOSED)
+        error = failure(f"http://{host}:{server.port}/", ways=Ways(CLOSED))
         assert (error.reason, error.transient) == ("private_address", False)
         assert server.connections == 0
 
@@ -38,9 +39,9 @@ def test_an_address_that_is_not_public_is_refused_for_good_before_anything_is_se
 def test_a_kind_that_was_asked_for_is_reached_and_no_other():
     guard = Guard.around(["http://127.0.0.1:8000/"])
     with RawServer(lambda _r, _c: ok(b"inside")) as server:
-        assert fetch(f"http://localhost:{server.port}/", guard=guard).body == b"inside"
+        assert fetch(f"http://localhost:{server.port}/", ways=Ways(guard)).body == b"inside"
         for host in ("10.0.0.1", "169.254.169.254", "0.0.0.0"):
-            assert failure(f"http://{host}:{server.port}/", guard=guard).reason == "private_address"
+            assert failure(f"http://{host}:{server.port}/", ways=Ways(guard)).reason == "private_address"
 
 
 def test_a_start_url_with_a_name_asks_for_nothing_but_what_is_public():
@@ -83,7 +84,7 @@ def test_a_name_that_changes_its_address_gets_nobody_further_inside(names, tmp_p
                 await fetcher.fetch(request)
             return first.body, caught.value.reason
 
-        outcome = with_fetcher(twice, guard=guard, limits=IMPATIENT, ca_file=str(tmp_path / "ca.pem"))
+        outcome = with_fetcher(twice, ways=Ways(guard), limits=IMPATIENT, ca_file=str(tmp_path / "ca.pem"))
     assert outcome == (b"fine", "private_address")
     assert names.asked == ["rebinding.example"] * 2
 

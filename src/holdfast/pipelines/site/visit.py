@@ -30,10 +30,10 @@ async def visit(fetcher: Fetcher, url: str) -> Response:
 
 def _cookies(response: Response) -> dict[str, str]:
     """The cookies that a response sets, without attributes: they live for this one URL and moment only."""
+    plain = (value for key, value in response.headers if key.lower() == "set-cookie")
     cookies = {}
-    for key, header in response.headers:
-        if key.lower() == "set-cookie":
-            name, equals, value = header.partition(";")[0].partition("=")
-            if equals and name.strip() and header.isprintable():
-                cookies[name.strip()] = value.strip()
+    for header in response.set_cookies or plain:
+        name, equals, value = header.partition(";")[0].partition("=")
+        if equals and name.strip() and header.isprintable():
+            cookies[name.strip()] = value.strip()
     return cookies
