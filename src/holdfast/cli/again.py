@@ -183,11 +183,14 @@ def retry(
     ask, shown = _prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
+        from holdfast.bootstrap import look_at_reach
         from holdfast.cli.foreground import finish, listening, run_here
         from holdfast.engine.start import retry as put_back
 
         here = await listening(shown, ask)
         found = await _freed(home, await home.tools.jobs.find(job))
+        if not no_run:
+            look_at_reach(found.spec, home.settings)
         count = await put_back(home.tools, found, which)
         found = await home.tools.ledger.job(found.id)
         if not count:
