@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks import kill, memory, randomkills, report, scale, startup, throughput, upkeep
+from benchmarks import broad, kill, memory, randomkills, report, scale, startup, throughput, upkeep
 from benchmarks.arena import note
 from benchmarks.options import Options, options, parser
 
@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Options], report.Result]] = {
     scale.NAME: scale.run,
     memory.NAME: memory.run,
     upkeep.NAME: upkeep.run,
+    broad.NAME: broad.run,
 }
 
 

@@ -23,12 +23,12 @@ daemon off;
 worker_processes 1;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
-events {{ worker_connections 1024; }}
+events {{ worker_connections 8192; }}
 http {{
     types {{ text/html html; text/plain txt; }}
     charset utf-8;
     # Unbuffered, so that a reader sees each request at once.
-    log_format hits '$request_uri $status $msec';
+    log_format hits '{format}';
     access_log {log} hits;
     keepalive_requests 1000000000;
     keepalive_timeout 3600s;
@@ -41,15 +41,38 @@ http {{
     fastcgi_temp_path {folder}/t3;
     uwsgi_temp_path {folder}/t4;
     scgi_temp_path {folder}/t5;
-    server {{ listen 127.0.0.1:{port} backlog=1024; root {root}; }}
+    {servers}
 }}
 """
+HITS = "$request_uri $status $msec"
+HITS_OF_HOSTS = "$server_addr $request_uri $status $msec $request_time"
+ONE = "server {{ listen 127.0.0.1:{port} backlog=1024; root {root}; }}"
+MANY = """\
+map $server_addr $folder {{ 127.1.0.0 one; default many; }}
+    server {{ listen 0.0.0.0:{port} backlog=4096; root {root}/$folder; }}
+    server {{ listen 0.0.0.0:{slow} backlog=4096; root {root}/$folder; limit_rate 8k; }}"""
 PATIENCE_S = 10
 
 
 @contextmanager
 def serving(root: Path, port: int) -> Iterator[Path]:
     """Serve root on 127.0.0.1:port; the value is the access log. Stopped on the way out."""
+    with _serving(ONE.format(port=port, root=root), HITS, port) as log:
+        yield log
+
+
+@contextmanager
+def serving_hosts(root: Path, port: int) -> Iterator[Path]:
+    """Serve root/many on every address 127.x.y.z, and root/one on 127.1.0.0; each line of the log begins with the host.
+
+    On the next port they take half a second for a page.
+    """
+    with _serving(MANY.format(port=port, slow=port + 1, root=root), HITS_OF_HOSTS, port) as log:
+        yield log
+
+
+@contextmanager
+def _serving(servers: str, hits: str, port: int) -> Iterator[Path]:
     if _answers(port):
         message = f"port {port} is taken: choose another one with --port"
         raise SystemExit(message)
@@ -59,7 +82,7 @@ def serving(root: Path, port: int) -> Iterator[Path]:
         configuration = folder / "nginx.conf"
         configuration.write_text(
             CONFIGURATION.format(
-                user=_user_directive(), folder=folder, log=log, port=port, root=root, files=_files()
+                user=_user_directive(), folder=folder, log=log, servers=servers, format=hits, files=_files()
             ),
             encoding="utf-8",
         )

@@ -39,6 +39,11 @@ def home(whole, tmp_path):
     return whole.copy(tmp_path / "broken")
 
 
+def host_of(url):
+    """What the host of a URL is called."""
+    return f"host {'/'.join(url.split('/', 3)[:3])}"
+
+
 def named(home: Crawled) -> set[tuple[str, str]]:
     """Kind and subject of everything that verify finds."""
     found = home.verified()
@@ -352,7 +357,18 @@ def test_a_shifted_host_counter_is_named(home, site, name):
 def test_a_shifted_record_size_is_named(home):
     item_id, url = home.item(PAGE)
     home.breaks("UPDATE records SET size = size + 1 WHERE item_id = ?", item_id)
-    assert named(home) == {("record", url), ("counter", "chunk 1 bytes")}
+    assert named(home) == {("record", url), ("counter", "chunk 1 bytes"), ("counter", host_of(url))}
+
+
+@pytest.mark.parametrize("column", ["pages", "bytes"])
+def test_a_shifted_budget_is_named(home, column):
+    """What a host may still give is counted by these."""
+    item_id, url = home.item(PAGE)
+    home.breaks(
+        f"UPDATE hosts SET {column} = {column} - 1 WHERE id = (SELECT host_id FROM items WHERE id = ?)",
+        item_id,
+    )
+    assert named(home) == {("counter", host_of(url))}
 
 
 @pytest.mark.parametrize("shift", [-1, 1])
@@ -390,7 +406,12 @@ def test_a_shifted_job_number_is_named(home):
 def test_a_deleted_record_is_named_and_so_are_the_bytes_that_it_leaves(home):
     item_id, url = home.item(PAGE)
     home.breaks("DELETE FROM records WHERE item_id = ?", item_id)
-    assert named(home) == {("item", url), ("response", url), ("counter", "chunk 1 bytes")}
+    assert named(home) == {
+        ("item", url),
+        ("response", url),
+        ("counter", "chunk 1 bytes"),
+        ("counter", host_of(url)),
+    }
 
 
 def test_a_record_without_an_item_is_named(home):

@@ -17,6 +17,8 @@ from holdfast.domain.lease import Claim, Heartbeat, Lease, LeaseTimes
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Status
 from holdfast.engine.batch import Batch
+from holdfast.engine.frontier import Frontier
+from holdfast.engine.rate import rate_of
 from holdfast.engine.tools import Tools
 from holdfast.engine.worker import Worker
 from holdfast.ports.pipeline import HostPace, PipelineRun
@@ -316,7 +318,8 @@ class Rig:
     def worker(self, claim: Claim) -> Worker:
         """At work on that claim as soon as it is told to."""
         writer = self.segments.writer(claim.job, claim.lease, claim.job.durability)
-        return Worker(self.tools, claim, self.site, Batch(self.tools, claim.lease, writer))
+        frontier = Frontier(claim.job.limits, rate_of(claim.job.pace.max_rate))
+        return Worker(self.tools, claim, self.site, Batch(self.tools, claim.lease, writer), frontier)
 
     async def work(self) -> Ending:
         """A claim, worked on to its end."""

@@ -44,6 +44,8 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
             max_depth=options["max_depth"],
             max_bytes=options["max_bytes"],
             time_limit_s=options["time_limit"],
+            host_pages=options["host_pages"],
+            host_bytes=options["host_bytes"],
         ),
         pace=_pace(FAST if all(map(on_loopback, spec.start_urls)) else POLITE, options),
         checkpoints=CheckpointPolicy(options["checkpoint_items"], options["checkpoint_seconds"]),
@@ -58,6 +60,7 @@ def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:
         concurrency=options["concurrency"] or default.concurrency,
         per_host=options["per_host"] or default.per_host,
         delay_s=default.delay_s if delay is None else delay,
+        max_rate=options["max_rate"],
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, SECONDS, SIZE
+from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, RATE, SECONDS, SIZE
 from holdfast.domain.job import Durability, Pace
 
 if TYPE_CHECKING:
@@ -94,6 +94,13 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
             metavar="B",
             help="Stop before the bodies fetched take more than B, such as 500MB.",
         ),
+        option("--host-pages", type=COUNT, metavar="N", help="Exactly N pages of each host at most."),
+        option(
+            "--host-bytes",
+            type=SIZE,
+            metavar="B",
+            help="Ask a host for no more once the bodies of its pages have come to B.",
+        ),
         option(
             "--time-limit", type=DURATION, metavar="T", help="Stop after so much active time, such as 30m."
         ),
@@ -130,6 +137,7 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
             metavar="S",
             help=f"Seconds between two requests to a host [default: {POLITE.delay_s:g}; on loopback 0].",
         ),
+        option("--max-rate", type=RATE, metavar="N", help="At most N requests a second in all."),
     ),
     "Manners": (
         option("--ignore-robots", is_flag=True, help="Don't ask for robots.txt."),

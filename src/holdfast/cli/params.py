@@ -13,6 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TOO_BIG = 2**62
 _LONGEST_S = 100 * 365 * 86_400.0
+_SLOWEST, _FASTEST = 1 / 86_400, 1e6
 
 
 class Duration(click.ParamType[float]):
@@ -69,9 +70,28 @@ class Seconds(click.ParamType[float]):
         return seconds
 
 
+class Rate(click.ParamType[float]):
+    """So many in a second, fractions included."""
+
+    name = "rate"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """One a day to more than any machine sends."""
+        try:
+            rate = float(str(value))
+        except ValueError:
+            rate = 0.0
+        if not _SLOWEST <= rate <= _FASTEST:
+            self.fail(
+                f"{clean(repr(value), 40)} is no number of requests a second; write 50 or 0.5", param, ctx
+            )
+        return rate
+
+
 COUNT = click.IntRange(min=1, max=10**15)
 AT_ONCE = click.IntRange(min=1, max=1000)
 SECONDS = Seconds()
+RATE = Rate()
 FILE = click.Path(path_type=Path, readable=False)
 """Any path: whether it can be used is for us to say, in our words."""
 DURATION = Duration()

@@ -191,6 +191,10 @@ def limits(job: Job) -> str:
         parts.append(f"depth {limits.max_depth}")
     if limits.max_bytes is not None:
         parts.append(size(limits.max_bytes))
+    if limits.host_pages is not None:
+        parts.append(f"{plural(limits.host_pages, 'page')} per host")
+    if limits.host_bytes is not None:
+        parts.append(f"{size(limits.host_bytes)} per host")
     if limits.time_limit_s is not None:
         parts.append(duration(limits.time_limit_s))
     return ", ".join(parts) or "none"
@@ -199,7 +203,10 @@ def limits(job: Job) -> str:
 def pace(job: Job) -> str:
     """`16 at a time, 2 per host, 1 s between two`."""
     pace = job.pace
-    return f"{pace.concurrency} at a time, {pace.per_host} per host, {pace.delay_s:g} s between two"
+    parts = [f"{pace.concurrency} at a time", f"{pace.per_host} per host", f"{pace.delay_s:g} s between two"]
+    if pace.max_rate is not None:
+        parts.append(f"{pace.max_rate:g} a second in all")
+    return ", ".join(parts)
 
 
 def _host(host: HostReport) -> tuple[str, str]:

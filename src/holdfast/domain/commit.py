@@ -94,6 +94,10 @@ class HostQueue:
     name: str
     queued: int
     due_at: float | None
+    pages: int = 0
+    """That were had of it."""
+    bytes: int = 0
+    """Of their bodies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,10 @@ class Item:
     """Its host gave an answer before, to this item or another one of the job."""
     lastmod: str | None = None
     """When it changed last, as the last of those that named it with a date said."""
+    host_pages: int = 0
+    """Pages that the job had of its host when this was handed out."""
+    host_bytes: int = 0
+    """Of their bodies."""
 
 
 @dataclass(frozen=True, slots=True)

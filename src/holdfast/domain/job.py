@@ -28,6 +28,10 @@ class Limits:
     max_bytes: int | None = None
     time_limit_s: float | None = None
     """Active time only: paused and queued time never counts."""
+    host_pages: int | None = None
+    """Of each host."""
+    host_bytes: int | None = None
+    """Of each host: none of its items is begun once the bodies of its pages have come to that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,12 @@ class Pace:
     concurrency: int = 16
     per_host: int = 2
     delay_s: float = 1.0
+    max_rate: float | None = None
+    """Requests that begin in a second, of all hosts together."""
+    target: float | None = None
+    """A host that answers slowly is asked less often: so that on average so many requests are under way on it."""
+    max_delay_s: float = 60.0
+    """No slower than that for its slowness."""
 
 
 @dataclass(frozen=True, slots=True)

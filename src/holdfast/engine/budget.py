@@ -6,6 +6,8 @@ from holdfast.domain.job import Limits
 
 PAGE_LIMIT = "page limit"
 BYTE_LIMIT = "byte limit"
+HOST_BUDGET = "host_budget"
+"""Why an item is skipped whose host has given as much as it may."""
 
 
 class Budget:
@@ -35,7 +37,7 @@ class Budget:
         self._reserved -= 1
         if outcome is None:
             return True
-        size = sum(int(record.data.get("size", 0)) for record in getattr(outcome, "records", ()))
+        size = weight(outcome)
         if self._full or (self._max_bytes is not None and self._bytes + size > self._max_bytes):
             self._full = True
             return False
@@ -51,3 +53,13 @@ class Budget:
         if self._max_pages is not None and self._pages >= self._max_pages:
             return PAGE_LIMIT
         return None
+
+
+def weight(outcome: Outcome) -> int:
+    """The bytes of the bodies that an outcome keeps."""
+    return sum(int(record.data.get("size", 0)) for record in getattr(outcome, "records", ()))
+
+
+def gained(outcome: Outcome) -> tuple[int, int]:
+    """What an outcome counts for against its host's budget: a page and its bytes, or nothing."""
+    return (1, weight(outcome)) if isinstance(outcome, Done) else (0, 0)

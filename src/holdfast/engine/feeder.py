@@ -13,7 +13,8 @@ from holdfast.domain.commit import Committed
 from holdfast.domain.item import Handled, RetryAt
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Lease
-from holdfast.engine.frontier import DUE_CAP_S, Frontier, Lane
+from holdfast.engine.frontier import DUE_CAP_S, NAP_S, Frontier
+from holdfast.engine.lanes import Lane
 from holdfast.engine.steady import SteadyTime
 from holdfast.engine.tools import Tools
 from holdfast.ports.pipeline import Handler, HostPace
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 MAX_DUE = 256
 """Items brought back at a time whose due time has come, or whose links are judged again."""
+
+MAX_HOSTS_ASKED = 1_000
+"""Hosts brought in at a time: the loop is held no longer than that takes."""
 
 MAX_REST_S = 60.0
 """However far off the next due time is: a wall clock may jump meanwhile."""
@@ -65,8 +69,8 @@ class Feeder:
         self._meetings: set[asyncio.Task[None]] = set()
         self._phases: deque[str] = deque()
         self._due_at: float | None = None
-        self._called_at = 0.0
         self._hosts_upto = 0
+        self._make_room_at = 0.0
         self.waiting_until: float | None = None
         """The wall-clock time before which there is nothing to do, while that is so."""
 
@@ -124,7 +128,7 @@ class Feeder:
         self._frontier.filling()
         items = await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
         self._frontier.fill(lane, items, asked=share)
-        self._call()
+        self._crew.call()
 
     async def _fill_due(self) -> None:
         wall = self._crew.steady.now()
@@ -140,7 +144,7 @@ class Feeder:
         later = wall if len(due) == MAX_DUE else await self._next_due(since=wall)
         # What is due still is in hand by now, or is one too many: asked at once, the ledger would say the same again.
         self._due_at = wall + 1.0 if later == wall else later
-        self._call()
+        self._crew.call()
 
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
@@ -150,15 +154,17 @@ class Feeder:
 
     async def _look_further(self) -> bool:
         """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
-        if (self._frontier.crowded or self._hosts_upto) and self._frontier.room:
-            return await self._more_hosts()
+        if self._frontier.crowded or self._hosts_upto:
+            self._make_room()
+            if self._frontier.room:
+                return await self._more_hosts()
         if not self._frontier.empty or not self._crew.idle:
             return False
         rejudged = await self._tools.ledger.take_rejudged(self._crew.lease, limit=MAX_DUE, taken=[])
         for item in rejudged:
             self._frontier.put_first(item)
         if rejudged:
-            self._call()
+            self._crew.call()
             return False
         if await self._more_hosts():
             return True
@@ -175,45 +181,50 @@ class Feeder:
         if not self._hosts_upto:
             self._frontier.crowded = False
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
-        limit = self._frontier.room
+        limit = min(MAX_HOSTS_ASKED, self._frontier.room)
         hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=self._hosts_upto, limit=limit)
         self._hosts_upto = hosts[-1].id if len(hosts) == limit else 0
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
         self._frontier.welcome(fresh, now=now, wall=wall)
         return bool(fresh or self._hosts_upto)
 
+    def _make_room(self) -> None:
+        """Now and then, where hosts wait for a place: those that may not be asked for long give theirs up."""
+        now = self._tools.clock.monotonic()
+        if not self._frontier.room and self._make_room_at <= now:
+            self._make_room_at = now + NAP_S
+            self._frontier.make_room(now)
+
     def _meet_strangers(self) -> None:
         """Learn new hosts' rules, a few at once; their items wait meanwhile."""
-        free = self._job.pace.concurrency - len(self._meetings)
-        for lane in self._frontier.strangers()[: max(0, free)]:
-            lane.meeting = True
+        while len(self._meetings) < self._job.pace.concurrency:
+            lane = self._frontier.stranger(self._tools.clock.monotonic())
+            if lane is None:
+                return
             task = asyncio.create_task(self._meet(lane))
             self._meetings.add(task)
             task.add_done_callback(self._met)
 
     async def _meet(self, lane: Lane) -> None:
         try:
-            lane.pace = await self._handler.meet(lane.name)
+            pace = await self._handler.meet(lane.name)
         except Exception:
             log.exception("learning the rules of %s failed", lane.name)
-            lane.pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
-        lane.meeting = False
+            pace = HostPace(per_host=1, delay_s=max(1.0, self._job.pace.delay_s))
+        self._frontier.met(lane, pace)
 
     def _met(self, meeting: asyncio.Task[None]) -> None:
         """Its items may be taken, and another host may be met."""
         self._meetings.discard(meeting)
         self._frontier.changed.ring()
-        self._call()
+        self._crew.call()
 
     async def _rest(self) -> None:
         """Until something changes, the next host may be asked, or an item is due."""
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
-        # Seen from the last call: a host whose time has come since then was not tried yet. One that was, and still
-        # has items, is kept back by something else than time.
-        wake = self._frontier.wake_at(self._called_at)
-        if wake is not None and wake <= now:
-            self._call()
-            wake = self._frontier.wake_at(now)
+        if self._frontier.woken(now):
+            self._crew.call()
+        wake = self._frontier.wake_at(now)
         waits = [] if wake is None else [wake - now]
         # Where no more due items fit, the next commit makes room, and rings.
         if self._due_at is not None and not (self._some_due and self._frontier.full):
@@ -222,7 +233,3 @@ class Feeder:
         self.waiting_until = wall + min(waits) if idle and waits else None
         await self._frontier.changed.heard(min(MAX_REST_S, max(0.001, min(waits))) if waits else None)
         self.waiting_until = None
-
-    def _call(self) -> None:
-        self._called_at = self._tools.clock.monotonic()
-        self._crew.call()

@@ -14,8 +14,10 @@ from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch
+from holdfast.engine.frontier import Frontier
 from holdfast.engine.heard import Heard
 from holdfast.engine.keeper import Keeper
+from holdfast.engine.rate import rate_of
 from holdfast.engine.repair import repair
 from holdfast.engine.start import held
 from holdfast.engine.tools import Tools
@@ -100,11 +102,12 @@ async def _hold(tools: Tools, claim: Claim, stop: Stop, rows: RowStream | None) 
 async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncIterator[Worker]:
     """A worker with all that it needs, which is let go at the end."""
     outside = await _outside(tools, claim.job)
-    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside))
+    frontier = Frontier(claim.job.limits, rate_of(claim.job.pace.max_rate))
+    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside, frontier.repace))
     writer = tools.segments.writer(claim.job, claim.lease, claim.job.durability)
     batch = Batch(tools, claim.lease, writer, rows)
     try:
-        yield Worker(tools, claim, handler, batch)
+        yield Worker(tools, claim, handler, batch, frontier)
     except StorageFull:
         await _pause_for_room(tools, batch)
         raise

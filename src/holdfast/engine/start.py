@@ -11,7 +11,7 @@ from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Status
-from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
+from holdfast.engine.budget import BYTE_LIMIT, HOST_BUDGET, PAGE_LIMIT
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog, death
 
@@ -102,6 +102,15 @@ def _room(job: Job, limits: Limits) -> bool:
     return pages and size
 
 
+def _readmitted(tools: Tools, job: Job, new: NewJob) -> frozenset[str]:
+    """For which reasons items were skipped when it was their turn that may have another one by the command."""
+    reasons = tools.pipeline.readmitted(job.spec, new.spec)
+    old, limits = job.limits, new.limits
+    if _higher(old.host_pages, limits.host_pages) or _higher(old.host_bytes, limits.host_bytes):
+        reasons |= {HOST_BUDGET}
+    return reasons
+
+
 def _unordered(value: object) -> object:
     return sorted(value) if isinstance(value, list) else value
 
@@ -125,7 +134,7 @@ async def start(
     if job is not None:
         await finish_change(tools, job)
         job = await free(tools, job, new, wait=wait, on_wait=on_wait)
-    readmit = frozenset[str]() if job is None else tools.pipeline.readmitted(job.spec, new.spec)
+    readmit = frozenset[str]() if job is None else _readmitted(tools, job, new)
     decision = decide(job, new, holder_lives=False, readmits=bool(readmit))
     if job is None:
         submit = tools.jobs.submit_fresh if fresh else tools.jobs.submit

@@ -13,13 +13,13 @@ from typing import Any
 from holdfast.domain.checkpoint import HELD_BYTES, CheckpointReason
 from holdfast.domain.commit import Committed, Ending, cursor_of
 from holdfast.domain.errors import HoldfastError, LeaseLost
-from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt
+from holdfast.domain.item import Failed, Handled, Item, Outcome, Rejudged, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE
 from holdfast.domain.lease import Claim, Lease, Standing
 from holdfast.domain.recovery import DEADLY, DEADLY_SILENT
 from holdfast.domain.states import Action
 from holdfast.engine.batch import Batch, Notes
-from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT, Budget
+from holdfast.engine.budget import BYTE_LIMIT, HOST_BUDGET, PAGE_LIMIT, Budget, gained
 from holdfast.engine.feeder import Feeder
 from holdfast.engine.frontier import DUE_CAP_S, Frontier
 from holdfast.engine.pulse import Gate, Pulse
@@ -49,13 +49,15 @@ _REASONS = {
 class Worker:
     """Works on one claim until it ends."""
 
-    def __init__(self, tools: Tools, claim: Claim, handler: Handler, batch: Batch) -> None:
+    def __init__(
+        self, tools: Tools, claim: Claim, handler: Handler, batch: Batch, frontier: Frontier
+    ) -> None:
         self._tools = tools
         self._job = claim.job
         self._claim = claim
         self._handler = handler
         self._batch = batch
-        self._frontier = Frontier()
+        self._frontier = frontier
         self._budget = Budget(claim.job.limits, claim.job.counters)
         self._counters = claim.job.counters
         self._cursor = claim.cursor
@@ -151,6 +153,8 @@ class Worker:
     async def _handle(self, item: Item) -> Outcome:
         reached(FaultPoint.HANDLING, item)
         try:
+            if self._frontier.shut(item):
+                return Skipped(HOST_BUDGET)
             if item.rejudge:
                 return await rejudge(self._tools, self._job, self._notes, item)
             return await self._handler.handle(item)
@@ -172,8 +176,10 @@ class Worker:
         return self._cursor
 
     def _keep(self, item: Item, outcome: Outcome) -> None:
-        self._frontier.finished(item)
-        if not self._budget.settle(outcome):
+        kept = self._budget.settle(outcome)
+        pages, size = gained(outcome) if kept else (0, 0)
+        self._frontier.finished(item, pages=pages, size=size)
+        if not kept:
             self._drop(item)
         else:
             if isinstance(outcome, RetryAt) and outcome.host_due_at is not None:

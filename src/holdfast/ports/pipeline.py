@@ -1,6 +1,6 @@
 """The seam to what a job is about. The engine runs items; a pipeline knows what they are."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,15 @@ class HostPace:
     delay_s: float
     until: float = float("inf")
     """On the monotonic clock: after that it is to be met again, before its next item."""
+    machine: str = ""
+    """Hosts of the same machine share one pace: what is in flight, and the time since the last start. It is always the
+    same for a host; "" is a machine of its own."""
+    asked: bool = True
+    """Learning this took a request."""
+
+
+def _as_before(host_id: int, pace: HostPace) -> None:
+    """Nobody is there who paces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,8 @@ class PipelineRun:
     cursor: Mapping[str, Any]
     outside: Collection[str] = ()
     """Addresses that were kept though they are out of scope (COUNTED)."""
+    repace: Callable[[int, HostPace], None] = _as_before
+    """Tells the engine that a host (by its id) wants to be treated otherwise from now on."""
 
 
 class Handler(Protocol):

@@ -396,7 +396,9 @@ def test_robots_are_asked_once_and_obeyed_unless_told_otherwise():
 
     async def several() -> None:
         handler, web = crawl(answers)
-        assert await handler.meet("https://example.com") == HostPace(1, 3.0, until=NOW + 24 * 3600)
+        assert await handler.meet("https://example.com") == HostPace(
+            1, 3.0, until=NOW + 24 * 3600, machine="example.com"
+        )
         refused, done = await asyncio.gather(
             handler.handle(item(START + "private/x")), handler.handle(item())
         )
@@ -404,7 +406,7 @@ def test_robots_are_asked_once_and_obeyed_unless_told_otherwise():
         assert isinstance(done, Done)
         assert web.count(ROBOTS) == 1
         bold, web = crawl(answers, SiteSpec((START,), ignore_robots=True))
-        assert await bold.meet("https://example.com") == HostPace(2, 0.5)
+        assert await bold.meet("https://example.com") == HostPace(2, 0.5, machine="example.com", asked=False)
         assert isinstance(await bold.handle(item(START + "private/x")), Failed)
         assert web.count(ROBOTS) == 0
 
@@ -419,7 +421,9 @@ def test_a_crawl_delay_that_could_not_be_had_at_first_is_asked_for_again():
         assert first.delay_s == 0.5
         clock = handler._clock = handler._robots._clock = StillClock()
         clock.pass_by(first.until - clock.now)
-        assert await handler.meet("https://example.com") == HostPace(1, 3.0, until=clock.now + 24 * 3600)
+        assert await handler.meet("https://example.com") == HostPace(
+            1, 3.0, until=clock.now + 24 * 3600, machine="example.com"
+        )
 
     asyncio.run(twice())
 

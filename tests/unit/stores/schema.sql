@@ -78,6 +78,9 @@ CREATE TABLE hosts (
     name     TEXT    NOT NULL,
     queued   INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
     settled  INTEGER NOT NULL DEFAULT 0 CHECK (settled >= 0),
+    -- Pages that were had of it, and the bytes of their bodies: what its budget is counted by.
+    pages    INTEGER NOT NULL DEFAULT 0 CHECK (pages >= 0),
+    bytes    INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
     -- It gave a response once: if it is silent later, that is its outage and not its items' fault.
     answered INTEGER NOT NULL DEFAULT 0 CHECK (answered IN (0, 1)),
     due_at   REAL,

@@ -7,6 +7,7 @@ from holdfast.crawl.outage import Outages
 from holdfast.crawl.robots import FOR_GOOD, Robots, Rules, Unknown
 from holdfast.domain.item import Failed, Item, Outcome, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
+from holdfast.domain.url import hostname
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.judge import ROBOTS
 from holdfast.pipelines.site.page import PageRoom
@@ -62,13 +63,13 @@ class SiteHandler:
 
     async def meet(self, host: str) -> HostPace:
         """Ask for robots.txt. With a crawl-delay: one request at a time, with that delay or ours."""
-        pace = HostPace(self._pace.per_host, self._pace.delay_s)
+        pace = HostPace(self._pace.per_host, self._pace.delay_s, machine=hostname(f"{host}/"))
         if self._spec.ignore_robots:
-            return pace
+            return replace(pace, asked=False)
         rules = await self._robots.of(host)
         delay = rules.delay_s if isinstance(rules, Rules) else None
         if delay is not None:
-            pace = HostPace(1, max(delay, pace.delay_s))
+            pace = replace(pace, per_host=1, delay_s=max(delay, pace.delay_s))
         return replace(pace, until=rules.until)
 
     async def handle(self, item: Item) -> Outcome:

@@ -27,6 +27,8 @@ class Change:
     tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
     queued_by_host: Counter[int] = field(default_factory=Counter)
     settled_by_host: Counter[int] = field(default_factory=Counter)
+    pages_by_host: Counter[int] = field(default_factory=Counter)
+    bytes_by_host: Counter[int] = field(default_factory=Counter)
     hosts_with_new: set[int] = field(default_factory=set)
     hosts_that_answered: set[int] = field(default_factory=set)
     host_due: Mapping[int, float] = field(default_factory=dict)
@@ -38,6 +40,9 @@ class Change:
         if source is not None:
             self.tallies[source] -= 1
         self.tallies[target] += 1
+        self.pages_by_host[host_id] += int(target[0] == ItemStatus.DONE) - int(
+            source is not None and source[0] == ItemStatus.DONE
+        )
         came = int(target == PENDING) - int(source == PENDING)
         self.queued_by_host[host_id] += came
         self.settled_by_host[host_id] += int(source is None) - came
@@ -59,6 +64,8 @@ def tally(db: apsw.Connection, chunk_id: int, change: Change) -> None:
                 "host_id": host_id,
                 "queued": change.queued_by_host[host_id],
                 "settled": change.settled_by_host[host_id],
+                "pages": change.pages_by_host[host_id],
+                "bytes": change.bytes_by_host[host_id],
                 "answered": host_id in change.hosts_that_answered,
                 "due_at": change.host_due.get(host_id),
             }

@@ -162,6 +162,8 @@ def _records(
         for ordinal, record in enumerate(getattr(entry.outcome, "records", ())):
             size = int(record.data.get("size", 0))
             change.bytes += size
+            if isinstance(entry.outcome, Done):
+                change.bytes_by_host[entry.item.host_id] += size
             if record.exchange is not None:
                 change.hosts_that_answered.add(entry.item.host_id)
             place = _NOWHERE if record.exchange is None else _place(segment_id, next(stored))

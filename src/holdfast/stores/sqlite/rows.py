@@ -27,11 +27,16 @@ def bounds_of(new: NewJob | Job) -> dict[str, Any]:
             "max_depth": new.limits.max_depth,
             "max_bytes": new.limits.max_bytes,
             "time_limit_s": new.limits.time_limit_s,
+            "host_pages": new.limits.host_pages,
+            "host_bytes": new.limits.host_bytes,
         },
         "pace": {
             "concurrency": new.pace.concurrency,
             "per_host": new.pace.per_host,
             "delay_s": new.pace.delay_s,
+            "max_rate": new.pace.max_rate,
+            "target": new.pace.target,
+            "max_delay_s": new.pace.max_delay_s,
         },
         "checkpoints": {"items": new.checkpoints.items, "seconds": new.checkpoints.seconds},
         "durability": new.durability.value,
@@ -120,7 +125,9 @@ def job(row: Row) -> Job:
 
 def item(row: Row) -> Item:
     """A row of ledger.sql's item columns."""
-    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge, answered, lastmod = row
+    item_id, url, host_id, host, depth, kind, parent_id, attempts, rejudge, answered, lastmod, pages, size = (
+        row
+    )
     return Item(
         item_id,
         url,
@@ -133,6 +140,8 @@ def item(row: Row) -> Item:
         rejudge=bool(rejudge),
         host_answered=bool(answered),
         lastmod=lastmod,
+        host_pages=pages,
+        host_bytes=size,
     )
 
 
@@ -158,7 +167,7 @@ def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
     status, parent_url, ordinal, kind, data, segment, start, length, digest, *body, same_as = row[10:]
     return RecordRow(
-        item=item((*row[:9], False, row[9])),
+        item=item((*row[:9], False, row[9], 0, 0)),
         status=status,
         parent_url=parent_url,
         ordinal=ordinal,
@@ -173,4 +182,4 @@ def record(row: Row) -> RecordRow:
 
 def whereabouts(row: Row) -> Whereabouts:
     """A row of ledger.sql's item columns, and where it stands."""
-    return Whereabouts(item(row[:11]), *row[11:])
+    return Whereabouts(item(row[:13]), *row[13:])

@@ -90,6 +90,21 @@ SELECT 'host ' || h.name,
                FROM items WHERE job_id = :job_id GROUP BY host_id) AS n ON n.host_id = h.id
  WHERE j.id = :job_id AND (h.queued <> coalesce(n.queued, 0) OR h.settled <> coalesce(n.settled, 0));
 
+-- name: counter__budgets
+-- What a host's budget is counted by against its pages and their records.
+SELECT 'host ' || h.name,
+       'says ' || h.pages || ' pages of ' || h.bytes || ' bytes, they are '
+       || coalesce(n.pages, 0) || ' of ' || coalesce(n.bytes, 0)
+  FROM hosts AS h
+  JOIN chunks AS c ON c.id = h.chunk_id
+  JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  LEFT JOIN (SELECT i.host_id, count(*) AS pages,
+                    sum((SELECT sum(r.size) FROM records AS r
+                          WHERE r.job_id = i.job_id AND r.run = i.run AND r.item_id = i.id)) AS bytes
+               FROM items AS i WHERE i.job_id = :job_id AND i.status = 'done' GROUP BY i.host_id) AS n
+    ON n.host_id = h.id
+ WHERE j.id = :job_id AND (h.pages <> coalesce(n.pages, 0) OR h.bytes <> coalesce(n.bytes, 0));
+
 -- name: counter__last_commit
 -- A chunk's counters are those that its last commit noted, unless items moved since.
 WITH names (place, name) AS (VALUES (0, 'found'), (1, 'queued'), (2, 'done'), (3, 'failed'), (4, 'skipped'),

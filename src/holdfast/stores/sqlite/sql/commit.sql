@@ -112,10 +112,12 @@ VALUES (:item_id, :ordinal, :job_id, :run, :number, :kind, :data, :size, :segmen
         :body_start, :body_length);
 
 -- name: host_changed
--- Queue lengths, durable politeness, and whether it ever answered. Primary key.
+-- Queue lengths, what its budget is counted by, durable politeness, and whether it ever answered. Primary key.
 UPDATE hosts
    SET queued = queued + :queued,
        settled = settled + :settled,
+       pages = pages + :pages,
+       bytes = bytes + :bytes,
        answered = max(answered, :answered),
        due_at = coalesce(:due_at, due_at)
  WHERE id = :host_id;
@@ -177,7 +179,7 @@ VALUES (:job_id, :path, :run, :commit_no, :bytes, :crc, :rows)
 
 -- name: hosts_with_new
 -- Hosts that this commit gave work. Primary key.
-SELECT id, name, queued, due_at FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT id, name, queued, due_at, pages, bytes FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: others_unfinished
 -- Whether another chunk of the run still has work. Index chunks_job.

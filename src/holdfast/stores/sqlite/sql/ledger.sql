@@ -39,7 +39,7 @@ SELECT c.epoch = :epoch AND c.status = 'in_progress', j.desired
 
 -- name: queued_hosts
 -- Hosts that have more than items whose time hasn't come. Index hosts_queued, and for each host one look at items_ready.
-SELECT h.id, h.name, h.queued, h.due_at FROM hosts AS h
+SELECT h.id, h.name, h.queued, h.due_at, h.pages, h.bytes FROM hosts AS h
  WHERE h.chunk_id = :chunk_id AND h.queued > 0 AND h.id > :after
    AND EXISTS (SELECT 1 FROM items AS i
                 WHERE i.chunk_id = h.chunk_id AND i.host_id = h.id AND i.status = 'pending' AND i.due_at IS NULL)
@@ -47,7 +47,7 @@ SELECT h.id, h.name, h.queued, h.due_at FROM hosts AS h
 
 -- name: take
 -- Index items_ready; those taken already are at most a batch and what is in flight.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod, h.pages, h.bytes
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.host_id = :host_id AND i.status = 'pending' AND i.due_at IS NULL
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -55,7 +55,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: take_due
 -- Index items_waiting.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod, h.pages, h.bytes
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND (i.due_at <= :now OR i.due_at > :latest)
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -67,7 +67,7 @@ SELECT min(due_at) FROM items WHERE chunk_id = :chunk_id AND due_at IS NOT NULL 
 
 -- name: take_rejudged
 -- Index items_rejudge.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1, h.answered, i.lastmod
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 1, h.answered, i.lastmod, h.pages, h.bytes
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.rejudge = 1
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
@@ -75,7 +75,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: item
 -- Primary key.
-SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod
+SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod, h.pages, h.bytes
   FROM items AS i JOIN hosts AS h ON h.id = i.host_id
  WHERE i.id = :item_id AND i.status = 'pending';
 
@@ -189,7 +189,7 @@ WITH RECURSIVE line (id, parent_id, step) AS (
      UNION ALL
     SELECT p.id, p.parent_id, line.step + 1 FROM line JOIN items AS p ON p.id = line.parent_id WHERE line.step < :limit)
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, h.answered, i.lastmod,
-       i.status, i.reason, i.due_at, i.found_commit, i.settled_commit
+       h.pages, h.bytes, i.status, i.reason, i.due_at, i.found_commit, i.settled_commit
   FROM line JOIN items AS i ON i.id = line.id JOIN hosts AS h ON h.id = i.host_id
  ORDER BY line.step;
 

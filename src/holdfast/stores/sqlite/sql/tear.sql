@@ -53,9 +53,12 @@ SELECT chunk_id, status, iif(status = 'pending', '', coalesce(reason, '')), coun
 
 -- name: recount_hosts
 UPDATE hosts
-   SET queued = n.queued, settled = n.settled
-  FROM (SELECT host_id, sum(status = 'pending') AS queued, sum(status <> 'pending') AS settled
-          FROM items WHERE job_id = :job_id AND run = :run AND chunk_id = :chunk_id GROUP BY host_id) AS n
+   SET queued = n.queued, settled = n.settled, pages = n.pages, bytes = coalesce(n.bytes, 0)
+  FROM (SELECT i.host_id, sum(i.status = 'pending') AS queued, sum(i.status <> 'pending') AS settled,
+               sum(i.status = 'done') AS pages,
+               sum((SELECT sum(r.size) FROM records AS r
+                     WHERE i.status = 'done' AND r.job_id = i.job_id AND r.run = i.run AND r.item_id = i.id)) AS bytes
+          FROM items AS i WHERE i.job_id = :job_id AND i.run = :run AND i.chunk_id = :chunk_id GROUP BY i.host_id) AS n
  WHERE hosts.id = n.host_id;
 
 -- name: recount_chunk
