@@ -18,6 +18,9 @@ def test_the_example_crawls_the_sample_site(holdfast, harbour, tmp_path):
     assert (ended.json["name"], ended.json["pages"]) == ("harbour", 50)
     rows = [json.loads(line) for line in (tmp_path / "harbour.jsonl").read_text().splitlines()]
     assert len(rows) == 50
+    start = next(row for row in rows if row["url"] == harbour)
+    assert (start["heading"], start["cells"], start["metres"]) == ("Holdfast Harbour", 0.0, 283.0)
+    assert "/lights/" in start["links_in_main"]
     assert not any("/live" in row["url"] for row in rows)
 
 

@@ -66,3 +66,63 @@ def test_a_missing_segment_is_said(crawled, tmp_path):
         assert ended.code == code, ended
         assert "Traceback" not in ended.err
         assert "holdfast verify" in ended.err
+
+
+class TestFields:
+    """Found in the stored pages: whatever is asked for, nothing is fetched again."""
+
+    def rows(self, holdfast, tmp_path, *words):
+        output = tmp_path / "fields.jsonl"
+        ended = holdfast.run("export", "-o", output, *words)
+        assert ended.code == 0, ended
+        return [json.loads(line) for line in output.read_text().splitlines()]
+
+    def test_those_of_the_crawl_are_in_each_export_and_more_may_be_added(self, holdfast, server, tmp_path):
+        asked = ["--field", "head=css:title", "--field", "first=css:a@href"]
+        assert holdfast.run("crawl", server.start, "-n", "10", *asked).code == 0
+        served = server.served
+        more = ["--field", "first=all css:a@href", "--field", "count=number xpath:count(//a)"]
+        for row in self.rows(holdfast, tmp_path, *more):
+            assert row["head"] == row["title"]
+            assert len(row["first"]) == row["count"] > 0
+        assert all(isinstance(row["first"], str) for row in self.rows(holdfast, tmp_path))
+        assert server.served == served
+
+    def test_a_completed_crawl_writes_what_its_command_asks_for_now(self, holdfast, server, tmp_path):
+        for ending in ("jsonl", "csv"):
+            output = tmp_path / f"pages.{ending}"
+            for name in ("one", "two"):
+                words = ["-n", "10", "-o", output, "--field", f"{name}=css:title"]
+                assert holdfast.run("crawl", server.start, *words).code == 0
+                text = output.read_text()
+                assert name in text.splitlines()[0]
+                assert ("one" in text.splitlines()[0]) is (name == "one")
+
+    def test_a_crawl_that_goes_on_with_other_fields_has_them_in_every_row(self, holdfast, server, tmp_path):
+        output = tmp_path / "pages.jsonl"
+        for limit, name in (("5", "one"), ("10", "two")):
+            words = ["-n", limit, "-o", output, "--field", f"{name}=css:title"]
+            assert holdfast.run("crawl", server.start, *words).code == 0
+            rows = [json.loads(line) for line in output.read_text().splitlines()]
+            assert len(rows) == int(limit)
+            assert all(row[name] == row["title"] for row in rows)
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (["--field", "x=css:["], "the field x"),
+            (["--field", "text=css:p"], "a column text already"),
+            (["--field", "x"], "NAME=css:SELECTOR"),
+        ],
+    )
+    def test_a_wrong_one_is_told_before_anything_begins(self, holdfast, words, told, tmp_path):
+        for command in (["crawl", "http://127.0.0.1:1/"], ["export", "-o", tmp_path / "a.csv"]):
+            ended = holdfast.run(*command, *words)
+            assert ended.code == 2
+            assert told in ended.sentence
+        assert not holdfast.home.exists()
+
+    def test_an_archive_has_no_columns(self, holdfast, tmp_path):
+        ended = holdfast.run("export", "-o", tmp_path / "a.warc.gz", "--field", "x=css:p")
+        assert ended.code == 2
+        assert "--field makes columns" in ended.sentence

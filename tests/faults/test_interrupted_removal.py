@@ -8,7 +8,7 @@ import pytest
 from tests.kit.homes import settings_for
 
 from holdfast.bootstrap import open_home
-from holdfast.cli.pages import PAGES
+from holdfast.cli.pages import pages
 from holdfast.domain.errors import JobHeld, UnknownJob
 from holdfast.output.export import Source, export
 
@@ -58,7 +58,7 @@ def test_an_export_of_a_job_that_is_emptied_meanwhile_leaves_the_old_file(
             source = Source(
                 opened.tools.jobs, opened.tools.ledger, opened.tools.segments, opened.segment_path
             )
-            await export(source, job, PAGES, target, empty_it)
+            await export(source, job, pages(job), target, empty_it)
 
     # then that is said, and the file is the one that it was
     with pytest.raises((JobHeld, UnknownJob)):

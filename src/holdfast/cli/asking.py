@@ -33,6 +33,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         user_agent=_user_agent(options["user_agent"], options["contact"]),
         reach=_reach(options),
         traps=TrapRules(avoid=not options["no_traps"]),
+        fields=_fields(options["fields"]),
     )
     return NewJob(
         kind=KIND,
@@ -52,6 +53,15 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         durability=Durability(options["durability"]),
         fixed=FIXED,
     )
+
+
+def _fields(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """As they were written, once each of them is known to be one that can be found."""
+    if asked:
+        from holdfast.pipelines.site.rows import extractor
+
+        extractor(asked)
+    return asked
 
 
 def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:

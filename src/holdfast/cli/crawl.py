@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,7 +76,8 @@ async def _crawl(home: "Home", new: NewJob, options: Mapping[str, Any], ask: "As
         started = await _start(home, new, options, shown)
         if started.step is Step.NOTHING:
             shown.say(_complete_already(started.job))
-            return await finish(home, started.job, shown, ask)
+            # Its rows may be asked for otherwise than they were.
+            return await finish(home, replace(started.job, spec=new.spec), shown, ask)
         shown.say(_begins(started))
         _keeps(started.job, new, shown)
         try:

@@ -1,6 +1,6 @@
 """`holdfast export`, and the same for `-o`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.opened import in_home
+from holdfast.cli.options import FIELD, FIELD_HOW
 from holdfast.cli.params import FILE, common, job_argument
 from holdfast.cli.screen import Screen, screen
 from holdfast.cli.stderr import STDERR, console
 from holdfast.cli.words import plural, size
+from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Job
 from holdfast.domain.states import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.bootstrap import Home
     from holdfast.output.export import Source
     from holdfast.output.stream import Stream
@@ -35,20 +35,36 @@ _DAMAGED_SHOWN = 3
     metavar="FILE",
     help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet or .warc.gz.",
 )
+@click.option(*FIELD, **FIELD_HOW)
 @click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
 @common
-def export(job: str | None, output: Path, quiet: bool) -> int:
+def export(job: str | None, output: Path, fields: tuple[str, ...], quiet: bool) -> int:
     """Write a job's pages to a file, each page once.
 
     The file appears whole or not at all; one that stands there is replaced only when the new one is complete.
     A job that runs meanwhile is exported as far as it has come.
+    --field adds to the job's own fields; one of the same name takes its place. Nothing is fetched for it.
     """
     check(output)
+    if fields:
+        from holdfast.pipelines.site.rows import extractor
+
+        extractor(fields)
+        _refuse_without_rows(output)
 
     async def work(home: "Home") -> int:
-        return await write(home, await home.tools.jobs.find(job), output, screen(quiet=quiet))
+        return await write(home, await home.tools.jobs.find(job), output, screen(quiet=quiet), fields)
 
     return in_home(work)
+
+
+def _refuse_without_rows(output: Path) -> None:
+    from holdfast.output.formats import WARC, ending_of
+
+    if ending_of(output) == WARC:
+        raise UsageError(
+            f"--field makes columns, and {output.name} has the exchanges as they are; name a .jsonl, say"
+        )
 
 
 def check(output: Path) -> None:
@@ -60,9 +76,9 @@ def check(output: Path) -> None:
     check_target(output)
 
 
-async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
-    """Write the job's results; the exit code is 1 if a stored body turned out to be damaged."""
-    from holdfast.cli.pages import PAGES
+async def write(home: "Home", job: Job, output: Path, shown: Screen, fields: Sequence[str] = ()) -> int:
+    """Write the job's results, with `fields` beside its own; the exit code is 1 if a stored body is damaged."""
+    from holdfast.cli.pages import pages
     from holdfast.engine.start import refuse_half_restarted
     from holdfast.output.export import export, warc_bytes
     from holdfast.output.formats import WARC
@@ -72,7 +88,7 @@ async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
     raw = output.name.lower().endswith(WARC)
     total = await warc_bytes(source, job) if raw else job.counters.done
     with _progress(total, shown, in_bytes=raw) as advance:
-        exported = await export(source, job, PAGES, output, advance)
+        exported = await export(source, job, pages(job, fields), output, advance)
     what = f"{plural(exported.count, exported.unit)} to {exported.path}"
     shown.say(_said(job, what, exported.bytes))
     return _damage(exported.damaged)
@@ -80,11 +96,11 @@ async def write(home: "Home", job: Job, output: Path, shown: Screen) -> int:
 
 def stream(home: "Home", job: Job, output: Path) -> "Stream | None":
     """A file of rows that grows while the job runs; None for a format that has to be written as a whole."""
-    from holdfast.cli.pages import PAGES
+    from holdfast.cli.pages import pages
     from holdfast.output.formats import ending_of
     from holdfast.output.stream import ENDING, Stream
 
-    return Stream(_source(home), job, PAGES, output) if ending_of(output) == ENDING else None
+    return Stream(_source(home), job, pages(job), output) if ending_of(output) == ENDING else None
 
 
 async def end(rows: "Stream", job: Job, shown: Screen) -> int:

@@ -1,7 +1,7 @@
 """The options of `crawl`, under the headings of its help. `cli.asking` makes a job of them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -65,6 +65,13 @@ def crawl_options(command: FC) -> FC:
             command = add(heading)(command)
     return command
 
+
+FIELD: Final = ("--field", "fields")
+FIELD_HOW: Final[dict[str, Any]] = {
+    "multiple": True,
+    "metavar": "NAME=HOW",
+    "help": "A column of one's own, such as price='number css:.price'; also xpath: and regex:. May be given again.",
+}
 
 _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
     "The job": (
@@ -208,6 +215,7 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
     ),
     "Output": (
+        option(*FIELD, **FIELD_HOW),
         option(
             "-o",
             "--output",

@@ -1,14 +1,18 @@
 """The rows of a site crawl, as they are exported and reported."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from holdfast.cli.show import limits, pace
+from holdfast.crawl.fields import Field
+from holdfast.crawl.structured import COLUMNS as STRUCTURED
 from holdfast.domain.job import Job
 from holdfast.output.export import Table
 from holdfast.output.formats import ColumnType
 from holdfast.output.report.figures import Seen
-from holdfast.pipelines.site.rows import COLUMNS, page_row
+from holdfast.pipelines.site.rows import COLUMNS, Whence, extractor, page_row
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.ledger import RecordRow
 from holdfast.ports.segments import Reading
@@ -20,17 +24,31 @@ _TYPES = {
     "links": ColumnType.WHOLE,
     "elapsed_ms": ColumnType.REAL,
     "fetched_at": ColumnType.TIME,
+    **dict.fromkeys(STRUCTURED, ColumnType.JSON),
 }
 
 
-def _row(record: RecordRow, reading: Reading | None) -> dict[str, Any]:
-    item = record.item
-    return page_row(
-        item.url, item.depth, record.parent_url, record.data, reading, duplicate_of=record.same_as
-    )
+def pages(job: Job, more: Sequence[str] = ()) -> Table:
+    """The rows of a job, with its fields; `more` adds some, or puts others in the place of those of their names."""
+    wanted = extractor(SiteSpec.from_json(job.spec).fields, more)
+
+    def row(record: RecordRow, reading: Reading | None) -> dict[str, Any]:
+        whence = Whence(record.item.url, record.item.depth, record.parent_url, record.same_as)
+        return page_row(whence, record.data, reading, wanted)
+
+    columns = {name: _TYPES.get(name, ColumnType.TEXT) for name in COLUMNS}
+    columns |= {field.name: _type(field) for field in wanted.fields}
+    return Table("page", columns, row, _version(wanted.fields))
 
 
-PAGES = Table("page", {name: _TYPES.get(name, ColumnType.TEXT) for name in COLUMNS}, _row)
+def _version(fields: tuple[Field, ...]) -> str:
+    return hashlib.blake2b(repr(fields).encode(), digest_size=8).hexdigest() if fields else ""
+
+
+def _type(field: Field) -> ColumnType:
+    if field.every:
+        return ColumnType.JSON
+    return ColumnType.REAL if field.number else ColumnType.TEXT
 
 
 def seen(record: RecordRow) -> Seen:

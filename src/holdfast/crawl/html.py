@@ -5,14 +5,13 @@ follow, or is shown as a document of its own. Not links: images, scripts, styles
 Broken HTML is read like a browser reads it; nothing here raises for what a page contains.
 """
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from holdfast.crawl.charset import as_utf8, detect
 from holdfast.crawl.document import Document, Kind
+from holdfast.crawl.text import text_of
 
 MAX_TITLE_CHARS = 1000
 MAX_DESCRIPTION_CHARS = 5000
@@ -42,20 +41,15 @@ def parse(body: bytes, charset_hint: str | None = None) -> Document:
         lang=_line(root.attrs.get("lang") if root is not None else None, MAX_LANG_CHARS),
         description=_line(head.description, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
-        base_href=_base_href(tree),
+        base_href=base_href(tree),
         links=list(dict.fromkeys(_links(tree) + head.pagination)),
         charset=charset,
     )
 
 
 def visible_text(body: bytes, charset_hint: str | None = None) -> str:
-    """What a reader sees of a page: paragraphs parted by empty lines, list items and rows by line breaks.
-
-    Scripts, styles, templates, noscript and the head are left out; <pre> keeps its line breaks.
-    """
-    tree = LexborHTMLParser(as_utf8(body, detect(body, charset_hint)))
-    root = tree.body or tree.root
-    return "" if root is None else _tidy(_pieces(root))
+    """What a reader sees of a page: see crawl.text."""
+    return text_of(LexborHTMLParser(as_utf8(body, detect(body, charset_hint))))
 
 
 @dataclass(slots=True)
@@ -67,7 +61,6 @@ class _Head:
 
 
 _WHITE = " \t\n\r\f"
-_SPACES = re.compile(r"\s+")
 
 
 def _links(tree: LexborHTMLParser) -> list[str]:
@@ -78,7 +71,8 @@ def _links(tree: LexborHTMLParser) -> list[str]:
     return links
 
 
-def _base_href(tree: LexborHTMLParser) -> str | None:
+def base_href(tree: LexborHTMLParser) -> str | None:
+    """The href of the first base[href]."""
     for node in tree.tags("base"):
         href = node.attrs.get("href")
         if href is not None:
@@ -126,71 +120,3 @@ def _note_link(head: _Head, node: LexborNode) -> None:
 def _line(text: str | None, limit: int) -> str:
     # Cut first: a title may be as large as a body.
     return " ".join(text[: 4 * limit].split())[:limit] if text else ""
-
-
-_HIDDEN = frozenset({
-    "script", "style", "noscript", "template", "head", "title", "iframe", "object", "svg", "math", "canvas",
-    "audio", "video", "select", "datalist", "textarea",
-})  # fmt: skip
-_PARAGRAPHS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "details", "dialog", "div", "dl", "fieldset",
-    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu",
-    "nav", "ol", "p", "pre", "section", "summary", "table", "ul",
-})  # fmt: skip
-_LINES = frozenset({"br", "caption", "dd", "dt", "figcaption", "legend", "li", "option", "tr"})
-_CELLS = frozenset({"td", "th"})
-_PARAGRAPH, _LINE, _CELL = "\n\n", "\n", "\t"
-
-
-def _break_around(tag: str | None) -> str:
-    if tag in _PARAGRAPHS:
-        return _PARAGRAPH
-    if tag in _LINES:
-        return _LINE
-    return _CELL if tag in _CELLS else ""
-
-
-def _pieces(root: LexborNode) -> Iterator[tuple[str, str]]:
-    """(text, "") and ("", break) in document order.
-
-    Walks with a stack of its own: a page may be nested deeper than Python recurses.
-    """
-    pre = 0
-    waiting: list[tuple[LexborNode, bool]] = [(root, True)]
-    while waiting:
-        node, opening = waiting.pop()
-        tag = node.tag
-        if tag == "-text":
-            text = node.text_content or ""
-            yield (text if pre else _SPACES.sub(" ", text)), ""
-            continue
-        if tag in _HIDDEN:
-            continue
-        if pause := _break_around(tag):
-            yield "", pause
-        if tag == "pre":
-            pre += 1 if opening else -1
-        if opening:
-            waiting.append((node, False))
-            waiting += [(child, True) for child in reversed(list(node.iter(include_text=True)))]
-
-
-def _tidy(pieces: Iterator[tuple[str, str]]) -> str:
-    out: list[str] = []
-    gap = ""
-    for text, pause in pieces:
-        if pause:
-            gap = max(gap, pause, key=_weight)
-        elif text.strip():
-            if out and gap:
-                out[-1] = out[-1].rstrip(" ")
-                out.append(gap)
-            out.append(text if not gap and out else text.lstrip(" "))
-            gap = ""
-        elif text and out and not gap and not out[-1].endswith(" "):
-            out.append(" ")
-    return "".join(out).strip()
-
-
-def _weight(pause: str) -> int:
-    return ("", _CELL, _LINE, _PARAGRAPH).index(pause)

@@ -29,6 +29,8 @@ class Table:
     kind: str
     columns: Columns
     row_of: RowOf
+    version: str = ""
+    """Tells apart tables that make other rows of the same records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class ColumnType(Enum):
     WHOLE = "whole number"
     REAL = "number"
     TIME = "ISO 8601 time in UTC"
+    JSON = "JSON value"
+    """Plain values with texts that UTF-8 can hold. In JSON lines itself, elsewhere as its text."""
 
 
 Columns = Mapping[str, ColumnType]
@@ -67,10 +69,11 @@ class _Commas:
     def __init__(self, file: BinaryIO, columns: Columns) -> None:
         self._file = file
         self._names = list(columns)
+        self._flat = flattening(columns)
         self._put([self._names])
 
     def write(self, rows: Iterable[Row]) -> None:
-        self._put([whole[name] for name in self._names] for whole in map(sound, rows))
+        self._put([whole[name] for name in self._names] for whole in map(self._flat, rows))
 
     def _put(self, lines: Iterable[list[Any]]) -> None:
         text = io.StringIO(newline="")
@@ -115,6 +118,17 @@ _WRITERS: Final[Mapping[str, Callable[[BinaryIO, Columns], Opened]]] = {
     ".csv": _csv,
     ".parquet": _parquet,
 }
+
+
+def flattening(columns: Columns) -> Callable[[Row], Row]:
+    """For formats without nested values: makes rows sound, with their JSON as text."""
+    nested = [name for name, kind in columns.items() if kind is ColumnType.JSON]
+
+    def flat(row: Row) -> Row:
+        texts = {name: orjson.dumps(row[name]).decode() for name in nested if row[name] is not None}
+        return sound({**row, **texts} if texts else row)
+
+    return flat
 
 
 def sound(row: Row) -> Row:

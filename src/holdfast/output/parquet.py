@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holdfast.output.formats import Columns, ColumnType, Row, sound
+from holdfast.output.formats import Columns, ColumnType, Row, flattening
 
 _GROUP_ROWS: Final = 5_000
 _GROUP_CHARS: Final = 16 * 1024 * 1024
@@ -17,6 +17,7 @@ _TYPES: Final = {
     ColumnType.WHOLE: pa.int64(),
     ColumnType.REAL: pa.float64(),
     ColumnType.TIME: pa.timestamp("ms", tz="UTC"),
+    ColumnType.JSON: pa.large_string(),
 }
 
 
@@ -25,6 +26,7 @@ class ParquetRows:
 
     def __init__(self, file: BinaryIO, columns: Columns) -> None:
         self._columns = columns
+        self._flat = flattening(columns)
         self._schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
         self._writer = pq.ParquetWriter(file, self._schema, compression="zstd")
         self._waiting: list[Row] = []
@@ -32,8 +34,8 @@ class ParquetRows:
 
     def write(self, rows: Iterable[Row]) -> None:
         """Append these rows."""
-        for row in rows:
-            self._waiting.append(sound(row))
+        for row in map(self._flat, rows):
+            self._waiting.append(row)
             self._chars += sum(len(value) for value in row.values() if isinstance(value, str))
             if len(self._waiting) >= _GROUP_ROWS or self._chars >= _GROUP_CHARS:
                 self._flush()

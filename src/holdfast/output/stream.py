@@ -49,7 +49,9 @@ class Stream:
         self._path = path.resolve()
         self._shown = path
         self._file: GrowingFile | None = None
-        self._stands = Streamed(str(self._path), 0, 0, 0, 0)
+        # Rows that are made otherwise are another file, though it has the same name: it is begun anew.
+        self._noted_as = f"{self._path}#{table.version}" if table.version else str(self._path)
+        self._stands = Streamed(self._noted_as, 0, 0, 0, 0)
         self._given_up = False
         self.damaged: list[str] = []
         """Rows that stand in the file without text, because the stored body is damaged."""
@@ -125,7 +127,7 @@ class Stream:
         return file
 
     async def _opened(self) -> GrowingFile:
-        note = await self._source.ledger.streamed(self._job.id, str(self._path))
+        note = await self._source.ledger.streamed(self._job.id, self._noted_as)
         if note is not None:
             try:
                 file = await self._taken_up(note)
@@ -136,7 +138,7 @@ class Stream:
                 return file
         elif self._path.exists() and self._path.stat().st_size:
             log.warning("%s holds something else than this run of the job wrote: it is replaced", self._shown)
-        self._stands = Streamed(str(self._path), 0, 0, 0, 0)
+        self._stands = Streamed(self._noted_as, 0, 0, 0, 0)
         return GrowingFile.new(self._path)
 
     async def _taken_up(self, note: Streamed) -> GrowingFile:

@@ -108,6 +108,17 @@ def test_parquet_has_types():
     assert found["fetched_at"] == datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".csv", ".parquet"])
+def test_json_is_itself_in_json_lines_and_text_elsewhere(ending, monkeypatch):
+    monkeypatch.setitem(COLUMNS, "tags", ColumnType.JSON)
+    value = {"a": ["née", 1.5, None, True], "b": []}
+    first, second = read_back(ending, written(ending, [row("x", tags=value), row("\ud800", tags=None)]))
+    nested = ending.startswith(".jsonl")
+    assert (first["tags"] if nested else json.loads(first["tags"])) == value
+    assert second["tags"] in {None, ""}
+    assert second["text"] == "\ufffd"
+
+
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
 def test_none_is_nothing(ending):
     (found,) = read_back(ending, written(ending, [row(None, status=None, fetched_at=None)]))

@@ -13,7 +13,7 @@ from holdfast.domain.item import Done, Found, Item, Redirected
 from holdfast.domain.job import Limits
 from holdfast.pipelines.site import links
 from holdfast.pipelines.site.pipeline import SitePipeline
-from holdfast.pipelines.site.rows import COLUMNS, page_row
+from holdfast.pipelines.site.rows import COLUMNS, Whence, page_row
 from holdfast.pipelines.site.spec import Scope, SiteSpec
 from holdfast.ports.segments import Reading
 
@@ -201,7 +201,7 @@ def test_seeds_are_the_start_urls():
 def row_of(response):
     outcome = handle({START: response})
     assert isinstance(outcome, Done)
-    return page_row(START, 2, "https://example.com/parent", outcome.records[0].data, stored(response))
+    return page_row(Whence(START, 2, "https://example.com/parent"), outcome.records[0].data, stored(response))
 
 
 def test_a_row_says_all_there_is_to_say():
@@ -226,6 +226,9 @@ def test_a_row_says_all_there_is_to_say():
         "http_version": "1.1",
         "elapsed_ms": 12.3,
         "duplicate_of": None,
+        "json_ld": None,
+        "open_graph": None,
+        "microdata": None,
     }
     assert NOW == 1_800_000_000
 

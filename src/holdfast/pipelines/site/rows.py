@@ -1,10 +1,15 @@
 """The row of a page, as it is exported. Its text is derived from the stored body here and nowhere else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.crawl.readers import text
+from holdfast.crawl.content import Content
+from holdfast.crawl.fields import Extractor, read_fields
+from holdfast.crawl.structured import COLUMNS as STRUCTURED
+from holdfast.crawl.structured import structured
+from holdfast.domain.errors import UsageError
 from holdfast.ports.segments import Reading
 
 COLUMNS = (
@@ -26,33 +31,48 @@ COLUMNS = (
     "http_version",
     "elapsed_ms",
     "duplicate_of",
+    *STRUCTURED,
 )
-"""The columns of a page row, in order."""
+"""The columns of every page row, in order. Behind them come the fields of the job."""
+
+
+def extractor(*asked: Sequence[str]) -> Extractor:
+    """What finds the fields that were asked for: of a name, the last one. UsageError says which one can't be found."""
+    fields = read_fields([text for texts in asked for text in texts])
+    for field in fields:
+        if field.name in COLUMNS:
+            raise UsageError(f"each row has a column {field.name} already; give the field another name")
+    return Extractor(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Whence:
+    """How a page was found, and what it was found to be."""
+
+    url: str
+    depth: int
+    parent: str | None
+    duplicate_of: str | None = None
+    """The address under which the very same body is stored."""
 
 
 def page_row(
-    item_url: str,
-    depth: int,
-    parent_url: str | None,
-    data: Mapping[str, Any],
-    reading: Reading | None,
-    *,
-    duplicate_of: str | None = None,
+    whence: Whence, data: Mapping[str, Any], reading: Reading | None, wanted: Extractor | None = None
 ) -> dict[str, Any]:
-    """The row of a page record. `reading` has to hold the payload itself; without one the text is empty.
-
-    `duplicate_of` is the address under which the very same body is stored.
-    """
+    """The row of a page record. `reading` has to hold the payload itself; without one the text is empty."""
+    content = None if reading is None else Content(reading.body, data["content_type"], data["charset"])
     derived = {
-        "duplicate_of": duplicate_of,
-        "url": item_url,
-        "depth": depth,
-        "parent": parent_url,
+        "url": whence.url,
+        "depth": whence.depth,
+        "parent": whence.parent,
+        "duplicate_of": whence.duplicate_of,
         "fetched_at": _iso(data["fetched_at"]),
         "content_type": data["content_type"].partition(";")[0].strip().lower(),
-        "text": "" if reading is None else text(reading.body, data["content_type"], data["charset"]),
+        "text": "" if content is None else content.text,
+        **structured(content, whence.url),
     }
-    return {column: derived[column] if column in derived else data[column] for column in COLUMNS}
+    row = {column: derived[column] if column in derived else data[column] for column in COLUMNS}
+    return row if wanted is None else row | wanted.values(content)
 
 
 def _iso(at: float) -> str:

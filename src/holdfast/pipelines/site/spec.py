@@ -42,6 +42,7 @@ class Choices(TypedDict, total=False):
     max_external: int
     reach: Reach
     traps: TrapRules
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class SiteSpec:
     """None means Holdfast's own, whatever its version."""
     max_external: int = MAX_EXTERNAL
     """So many links that lead out of scope are kept as items; the others are only counted."""
+    fields: tuple[str, ...] = ()
+    """What its rows have beside the usual columns, each as crawl.fields reads it."""
     reach: Reach = field(default_factory=Reach)
     traps: TrapRules = field(default_factory=TrapRules)
 
