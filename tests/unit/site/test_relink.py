@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import random
 from dataclasses import replace
 
 from hypothesis import example, given
@@ -72,6 +73,8 @@ HREFS = st.sampled_from(
         "http://[",
         "/" + "long" * 2100,
         "a/a/a/a/a",
+        "news/",
+        "team/x",
         "a;jsessionid=1",
         "/a;jsessionid=2?q=1",
         "?PHPSESSID=3",
@@ -80,7 +83,7 @@ HREFS = st.sampled_from(
 ) | st.text(st.sampled_from("ab/.:?#%\\ 41\t"), max_size=8)
 PAGES = st.lists(
     st.tuples(
-        st.sampled_from(["", "d/", "d/p", "d/p?x", "d/e/p", "p"]),
+        st.sampled_from(["", "d/", "d/p", "d/p?x", "d/e/p", "p", "news/team/", "team/news/p"]),
         st.lists(HREFS, max_size=12),
         st.integers(0, 4),
         st.sampled_from(["", "/base/", "q?r", "https://other.org/z", "mailto:x"]),
@@ -122,6 +125,25 @@ def test_relinking_gives_what_handling_gave(pages, scope, max_depth):
         url: found for url, found in reread.items() if found.skip != "external"
     }
     assert handled.keys() == reread.keys()
+
+
+@given(st.lists(HREFS, max_size=12), st.randoms(), st.sampled_from(["", "d/p", "news/team/", "a/b/a/b/a"]))
+@example(["news/", "team/", "x/", "/news/team/x/", "/x;jsessionid=1"], random.Random(1), "news/team/")
+def test_the_order_of_the_links_on_a_page_decides_nothing(hrefs, rng, path):
+    spec = SiteSpec((START,), exclude=("pdf",))
+    shuffled = rng.sample(hrefs, len(hrefs))
+
+    async def found_on(order: list[str]) -> dict[str, str | None]:
+        handler, web = crawl({}, spec, max_depth=3)
+        one = item(START + path, 2)
+        web.answers[one.url] = reply(
+            body="".join(f'<a href="{quoted(href)}">x</a>' for href in order).encode()
+        )
+        outcome = await handler.handle(one)
+        assert isinstance(outcome, Done)
+        return {found.url: found.skip for found in outcome.found}
+
+    assert asyncio.run(found_on(hrefs)) == asyncio.run(found_on(shuffled))
 
 
 def keep_nearest(known: dict[str, Found], findings) -> None:

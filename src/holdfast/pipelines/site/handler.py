@@ -99,7 +99,7 @@ class SiteHandler:
         return self._setbacks.unanswered(item, response)
 
     def _trap(self, item: Item) -> Outcome | None:
-        if item.url in self._belonging.judge.seeds:
+        if item.url in self._belonging.judge.seeds or item.kind != "page":
             return None
         trap = self._belonging.families.refuse(item.url)
         return None if trap is None else Skipped(trap.value)

@@ -16,7 +16,9 @@ TIMES = 3
 TIMES_ALONE = 4
 """Likewise a segment by itself: three in a row do occur."""
 MANY_WORDS = 8
-"""From so many on, half of a path's words have to differ."""
+"""From so many on, more than half of a path's words have to differ."""
+MANY_SEGMENTS = 12
+"""Likewise of all its segments, numbers included."""
 LAST_YEAR = 2099
 
 
@@ -127,10 +129,16 @@ def _in_path(segments: list[str]) -> Caught | None:
         if series:
             times = TIMES_ALONE if length == 1 else TIMES
             return Caught(Trap.REPEATED, f"{'/'.join(series)} stands {times} times in a row")
-    words = [segment for segment in segments if segment and not segment.isdigit()]
-    if len(words) >= MANY_WORDS and len(different := dict.fromkeys(words)) * 2 <= len(words):
-        return Caught(Trap.REPEATED, f"{len(words)} segments, and only {len(different)} of them different")
+    for parts, many in ((_words(segments), MANY_WORDS), (segments, MANY_SEGMENTS)):
+        if len(parts) >= many and len(different := set(parts)) * 2 <= len(parts):
+            return Caught(
+                Trap.REPEATED, f"{len(parts)} segments, and only {len(different)} of them different"
+            )
     return None
+
+
+def _words(segments: list[str]) -> list[str]:
+    return [segment for segment in segments if segment and not segment.isdigit()]
 
 
 def _series(segments: list[str], length: int) -> list[str] | None:
