@@ -135,12 +135,31 @@ def choose(file: CrawlFile, command: click.Command, ctx: click.Context, name: st
     keys = {} if name is None else {"name": name}
     defaults: dict[str, object] = dict(keys)
     for title, table in tables:
-        defaults |= _Options(command, ctx, f"{file.shown}, {title}", file.path.parent).read(table)
+        defaults |= checked(command, ctx, table, where=f"{file.shown}, {title}", folder=file.path.parent)
     if name is not None and not urls and not any(source in defaults for source in SOURCES):
         raise UsageError(
             f'{file.shown}: [crawls.{name}] needs its urls, as in urls = ["https://example.com/"]'
         )
     return Chosen(file, name, urls, defaults)
+
+
+def checked(
+    command: click.Command,
+    ctx: click.Context,
+    table: Table,
+    *,
+    where: str,
+    folder: Path,
+    strangers: Collection[str] = (),
+) -> dict[str, object]:
+    """The table's values under the command's own names, each read as if it had been typed.
+
+    UsageError begins with `where`. Files are named from `folder` on. `strangers` are options that mean nothing there.
+    """
+    for key in table:
+        if key in strangers:
+            raise UsageError(f"{where}: {key} is given on the command line only")
+    return _Options(command, ctx, where, folder).read(table)
 
 
 class _Options:

@@ -84,11 +84,11 @@ async def write(home: "Home", job: Job, output: Path, shown: Screen, fields: Seq
     from holdfast.output.formats import WARC
 
     await refuse_half_restarted(home.tools, job)
-    source = _source(home)
+    read_from = source(home)
     raw = output.name.lower().endswith(WARC)
-    total = await warc_bytes(source, job) if raw else job.counters.done
+    total = await warc_bytes(read_from, job) if raw else job.counters.done
     with _progress(total, shown, in_bytes=raw) as advance:
-        exported = await export(source, job, pages(job, fields), output, advance)
+        exported = await export(read_from, job, pages(job, fields), output, advance)
     what = f"{plural(exported.count, exported.unit)} to {exported.path}"
     shown.say(_said(job, what, exported.bytes))
     return _damage(exported.damaged)
@@ -100,7 +100,7 @@ def stream(home: "Home", job: Job, output: Path) -> "Stream | None":
     from holdfast.output.formats import ending_of
     from holdfast.output.stream import ENDING, Stream
 
-    return Stream(_source(home), job, pages(job), output) if ending_of(output) == ENDING else None
+    return Stream(source(home), job, pages(job), output) if ending_of(output) == ENDING else None
 
 
 async def end(rows: "Stream", job: Job, shown: Screen) -> int:
@@ -113,7 +113,8 @@ async def end(rows: "Stream", job: Job, shown: Screen) -> int:
     return _damage(rows.damaged)
 
 
-def _source(home: "Home") -> "Source":
+def source(home: "Home") -> "Source":
+    """Where the home's results are read from."""
     from holdfast.output.export import Source
 
     return Source(home.tools.jobs, home.tools.ledger, home.tools.segments, home.segment_path)

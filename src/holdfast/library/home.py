@@ -1,0 +1,92 @@
+"""An open home: where jobs are asked for and found."""
+
+import os
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from holdfast import settings
+from holdfast.domain.errors import DamagedJob
+from holdfast.domain.lease import Heartbeat
+from holdfast.domain.states import Status
+from holdfast.library.job import Job
+from holdfast.library.options import CrawlOptions, asked
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from holdfast.bootstrap import Home
+
+
+@asynccontextmanager
+async def open(  # noqa: A001 - called as holdfast.open
+    home: str | os.PathLike[str] | None = None, *, create: bool = True
+) -> "AsyncIterator[Holdfast]":
+    """The home in that directory; None: where HOLDFAST_HOME says, else `./.holdfast`, as for the command.
+
+    Made if it isn't there, unless `create` is False (then HomeError). The other HOLDFAST_ settings hold as well.
+    """
+    from holdfast.bootstrap import open_home  # noqa: PLC0415 - `import holdfast` costs nothing until it is used
+
+    wanted = settings.load()
+    wanted = wanted if home is None else replace(wanted, home=Path(home))
+    async with open_home(wanted, create=create) as opened:
+        yield Holdfast(opened)
+
+
+class Holdfast:
+    """An open home. Several crawls may run in it at once, as tasks of one loop or in other processes."""
+
+    def __init__(self, home: "Home") -> None:
+        self._home = home
+
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._home.path
+
+    async def crawl(
+        self, *urls: str, fresh: bool = False, wait: bool = False, **options: Unpack[CrawlOptions]
+    ) -> Job:
+        """Crawl until it is done, and give the job as it then stands; look at its `status`.
+
+        The same call again resumes: a job is known by its name, else by its start URLs. `fresh` starts a new one,
+        `wait` waits for a process that works on it already (else JobHeld). Cancelling the task commits what is in
+        hand and gives the job back: the same call carries on.
+        """
+        job = await self.submit(*urls, fresh=fresh, wait=wait, **options)
+        return await job.run() if job.status == Status.PENDING else job
+
+    async def submit(
+        self, *urls: str, fresh: bool = False, wait: bool = False, **options: Unpack[CrawlOptions]
+    ) -> Job:
+        """The job that `crawl` would work on: pending, and whoever wants may `run` it; or completed already."""
+        from holdfast.engine.start import start  # noqa: PLC0415
+
+        started = await start(
+            self._home.tools,
+            asked(urls, options),
+            fresh=fresh,
+            wait=wait,
+            random=os.urandom,
+            on_wait=_in_silence,
+        )
+        return Job(self._home, started.job)
+
+    async def job(self, reference: str | None = None) -> Job:
+        """One job by its id, the beginning or end of one, or its name; None: the latest. Else UnknownJob."""
+        return Job(self._home, await self._home.tools.jobs.find(reference))
+
+    async def jobs(self) -> list[Job]:
+        """All jobs, the latest first. DamagedJob if the ledger's row of one can't be read."""
+        found = []
+        for job in await self._home.tools.jobs.all():
+            if isinstance(job, DamagedJob):
+                raise job
+            found.append(Job(self._home, job))
+        return found
+
+
+def _in_silence(_holder: Heartbeat) -> None:
+    """Somebody else works on it; who waits has asked for that."""

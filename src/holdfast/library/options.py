@@ -1,0 +1,60 @@
+"""The options of a crawl as keywords: those of the command line by their long names, with the same meaning."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from holdfast.domain.job import NewJob
+
+
+class CrawlOptions(TypedDict, total=False):
+    """What `crawl` may be asked for; docs/reference/cli.md describes each. None is as if it had not been given."""
+
+    name: str | None
+    max_pages: int | None
+    max_depth: int | None
+    max_bytes: int | str | None
+    time_limit: float | str | None
+    scope: Literal["host", "domain", "prefix", "any"]
+    include: str | Sequence[str]
+    exclude: str | Sequence[str]
+    no_traps: bool
+    concurrency: int | None
+    per_host: int | None
+    delay: float | None
+    ignore_robots: bool
+    contact: str | None
+    user_agent: str | None
+    allow_private: bool
+    checkpoint_items: int
+    checkpoint_seconds: float | str
+    durability: Literal["process", "power"]
+
+
+NOT_HERE = frozenset({"config", "fresh", "wait", "output", "json", "quiet"})
+"""Options of the command that mean nothing here, or stand beside the others as parameters of their own."""
+
+
+def asked(urls: Sequence[str], options: Mapping[str, Any]) -> NewJob:
+    """The job that the keywords describe, checked as if they had been typed. UsageError names what is wrong."""
+    import click  # noqa: PLC0415 - `import holdfast` costs nothing until it is used
+
+    from holdfast.cli.asking import asked_for  # noqa: PLC0415
+    from holdfast.cli.crawl import crawl  # noqa: PLC0415
+    from holdfast.cli.crawlfile import checked  # noqa: PLC0415
+
+    context = click.Context(crawl, info_name="crawl", obj={})
+    given = {name: _plain(value) for name, value in options.items() if value is not None}
+    context.default_map = checked(crawl, context, given, where="crawl()", folder=Path(), strangers=NOT_HERE)
+    with context:
+        # Not the command's own: a holdfast.toml that lies about is no business of a program.
+        click.Command.parse_args(crawl, context, [])
+    context.params.pop("urls")
+    return asked_for(tuple(urls), context.params)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, PathLike):
+        return str(value)
+    return list(value) if isinstance(value, tuple | set | frozenset) else value
