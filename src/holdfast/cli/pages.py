@@ -2,10 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
-from holdfast.cli.show import limits, pace
 from holdfast.crawl.fields import Field
 from holdfast.crawl.structured import COLUMNS as STRUCTURED
 from holdfast.domain.job import Job
@@ -65,21 +63,3 @@ def seen(record: RecordRow) -> Seen:
         links=data.get("links", 0),
         target=data.get("location", ""),
     )
-
-
-def words_of(job: Job) -> tuple[tuple[str, str], ...]:
-    """What a crawl was asked for beside its start URLs: what differs from the defaults, and the bounds."""
-    spec = SiteSpec.from_json(job.spec)
-    words = [("scope", spec.scope.value)]
-    words += [
-        (field.name.replace("_", " "), _word(value))
-        for field in fields(spec)
-        if field.name not in {"start_urls", "scope"} and (value := getattr(spec, field.name)) != field.default
-    ]
-    return (*words, ("limits", limits(job)), ("pace", pace(job)))
-
-
-def _word(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(_word, value))
-    return "yes" if value is True else str(value)

@@ -77,7 +77,8 @@ def _check(output: Path) -> None:
 async def _figures(
     home: "Home", job: Job, progress: Callable[[str, int, int], None], *, read_links: bool
 ) -> "Figures":
-    from holdfast.cli.pages import seen, words_of
+    from holdfast.cli.essentials import essentials
+    from holdfast.cli.pages import seen
     from holdfast.engine.start import refuse_half_restarted
     from holdfast.output.report.gather import Asked, Sources, gather
 
@@ -86,7 +87,7 @@ async def _figures(
     sources = Sources(
         tools.jobs, tools.ledger, tools.segments, tools.pipeline, tools.workers, tools.clock, seen
     )
-    return await gather(sources, job, Asked(read_links, words_of(job), __version__), progress)
+    return await gather(sources, job, Asked(read_links, essentials(job), __version__), progress)
 
 
 @contextmanager

@@ -23,36 +23,34 @@ def course(figures: Figures) -> Html:
         charts: Html = nothing("Nothing has been committed yet.")
     else:
         charts = joined(time_chart(line, WIDE, class_="wide"), time_chart(line, NARROW, class_="narrow"))
-    colours = legend(
-        ("done", "pages"),
-        ("failed", "failures"),
-        ("claim", "a claim at work"),
-        ("checkpoint", "checkpoints"),
-        ("kill", "killed"),
-    )
+    meant = [("done", "pages"), ("checkpoint", "checkpoints"), ("claim", "a process at work")]
+    if figures.counters.failed:
+        meant.insert(1, ("failed", "failures"))
+    if line.kills:
+        meant.append(("kill", "killed"))
     return section(
         "course",
         "How it went",
-        tag("figure", charts, colours),
+        tag("figure", charts, legend(*meant)),
         _stops(figures),
-        lead=_course_lead(figures),
+        lead=_lead(figures),
     )
 
 
-def _course_lead(figures: Figures) -> str:
+def _lead(figures: Figures) -> str:
     line, about = figures.timeline, figures.about
-    worked = f"{plural(len(line.spans), 'claim')} worked on it for {duration(line.working_s)} in all"
-    times = f"The axis is that working time: stops take no room on it, however long they were. {worked}"
-    per = (
-        f"{plural(sum(line.commits), 'checkpoint')}, {duration(line.longest_s)} apart at most"
-        if any(line.commits)
-        else "no checkpoint"
-    )
-    killed = ""
+    workers = plural(len(line.spans), "process", "processes")
+    one_by_one = ", one after the other," if len(line.spans) > 1 else ""
+    made = sum(line.commits)
+    apart = f" at most {duration(line.longest_s)} apart" if made else ""
+    worked = f"{workers}{one_by_one} worked on it for {duration(line.working_s)}"
+    told = f"{worked}, with {plural(made, 'checkpoint')}{apart}."
+    if len(line.spans) > 1:
+        told += " The axis is that working time: a stop takes no room on it, however long it was."
     if line.kills:
         most = plural(about.checkpoint_items + about.concurrency, "page")
-        killed = f" A kill costs what was not committed yet: at most {most} here, which the next claim fetched again."
-    return f"{times}, with {per}.{killed}"
+        told += f" A kill costs what was not committed yet: at most {most} here, which the next process fetched again."
+    return told
 
 
 def _stops(figures: Figures) -> Html | None:
@@ -71,7 +69,7 @@ def _stops(figures: Figures) -> Html | None:
                     title=said_of(stop),
                 )
             ),
-            cell(stamp(stop.at), key=stop.at, class_="soft"),
+            cell(stamp(stop.at), key=stop.at, class_="soft wide-only"),
             cell(
                 "still" if stop.resumed_at is None else duration(stop.resumed_at - stop.at),
                 key=(stop.resumed_at or stop.at) - stop.at,
@@ -79,18 +77,18 @@ def _stops(figures: Figures) -> Html | None:
             ),
             cell(number(stop.checkpoint), class_="n", key=stop.checkpoint),
             cell(number(stop.pages), class_="n", key=stop.pages),
-            cell(number(stop.queued), class_="n", key=stop.queued),
+            cell(number(stop.queued), class_="n wide-only", key=stop.queued),
             cell(_after(stop)),
         )
         for stop in stops[:_STOPS_SHOWN]
     ]
     heads = [
         ("stop", ""),
-        ("last seen", ""),
+        ("last seen", "wide-only"),
         ("for", "n"),
         ("checkpoint", "n"),
         ("pages", "n"),
-        ("queued", "n"),
+        ("queued", "n wide-only"),
         ("then", ""),
     ]
     more = len(stops) - _STOPS_SHOWN

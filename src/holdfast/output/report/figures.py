@@ -64,7 +64,7 @@ class Histogram:
     edges: tuple[float, ...]
     counts: tuple[int, ...]
     median: float | None
-    """About: the middle of the class in which it lies."""
+    """About: as if those of a class were spread evenly over it."""
     highest: float | None
 
 

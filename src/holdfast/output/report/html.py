@@ -83,9 +83,14 @@ def shortened(value: str, most: int = MAX_SHOWN) -> str:
     return f"{value[: most - tail - 1]}…{value[-tail:]}"
 
 
-def address(url: str, most: int = MAX_SHOWN) -> Html:
-    """A URL as a link that tells nobody where it was followed from; what is no http(s) URL is plain text."""
-    shown = tag("bdi", shortened(url.removeprefix("https://").removeprefix("http://"), most))
+def address(url: str, most: int = MAX_SHOWN, *, within: str = "") -> Html:
+    """A URL as a link that tells nobody where it was followed from; what is no http(s) URL is plain text.
+
+    What lies `within` that origin is shown without it: its title has the whole.
+    """
+    inside = bool(within) and url.startswith(f"{within}/")
+    short = url[len(within) :] if inside else url.removeprefix("https://").removeprefix("http://")
+    shown = tag("bdi", shortened(short, most))
     title = url[:_MAX_TITLE]
     if not url.startswith(_LINKS[:2]) or len(url) > _MAX_HREF or not url.isprintable():
         return tag("span", shown, class_="url", title=title)

@@ -1,11 +1,21 @@
 """What sections are put together from: figures, bars, tables, and the words for nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
+from holdfast.domain.url import origin
 from holdfast.domain.words import number, size
-from holdfast.output.report.figures import Share
-from holdfast.output.report.html import Child, Html, tag
+from holdfast.output.report.figures import Figures, Share
+from holdfast.output.report.html import Child, Html, address, tag
 from holdfast.output.report.svg import bar
+
+Address = Callable[..., Html]
+
+
+def of_site(figures: Figures) -> Address:
+    """How to show addresses: without the origin if the job has but one."""
+    origins = {share.label for share in figures.hosts} or {origin(url) for url in figures.about.start_urls}
+    return partial(address, within=origins.pop() if len(origins) == 1 else "")
 
 
 def section(name: str, title: str, *children: Child, lead: Child = None) -> Html:
@@ -47,7 +57,7 @@ def nothing(words: str, *, good: bool = False) -> Html:
 def bars(
     shares: Sequence[Share],
     *,
-    class_: str,
+    class_: str | Sequence[str],
     head: tuple[str, str],
     labels: Sequence[Child] | None = None,
     sizes: bool = False,
@@ -58,7 +68,16 @@ def bars(
     rows = []
     for place, share in enumerate(shares):
         part = f"{100 * share.count / total:.1f} %"
-        drawn = bar([(class_, share.count, f"{share.label}: {number(share.count)} ({part})")], most)
+        drawn = bar(
+            [
+                (
+                    class_ if isinstance(class_, str) else class_[place],
+                    share.count,
+                    f"{share.label}: {number(share.count)} ({part})",
+                )
+            ],
+            most,
+        )
         cells = [
             tag("th", labels[place] if labels else tag("bdi", share.label), scope="row"),
             tag("td", drawn, class_="plot"),

@@ -5,12 +5,24 @@ from typing import Final
 
 from holdfast.domain.words import number, plural, size
 from holdfast.output.report.figures import Depth, Figures, Histogram, Section, Share, Top
-from holdfast.output.report.html import Html, address, joined, tag
-from holdfast.output.report.parts import bars, card, cards, cell, legend, nothing, section, table
+from holdfast.output.report.html import Html, joined, shortened, tag
+from holdfast.output.report.parts import (
+    Address,
+    bars,
+    card,
+    cards,
+    cell,
+    legend,
+    nothing,
+    of_site,
+    section,
+    table,
+)
 from holdfast.output.report.reasons import phrase
 from holdfast.output.report.svg import NARROW, WIDE, bar
-from holdfast.output.report.treemap import treemap
+from holdfast.output.report.treemap import Box, Shades, treemap
 
+_TOPS: Final = 10
 _OUTCOMES: Final = (
     ("done", "pages"),
     ("redirected", "redirects"),
@@ -37,7 +49,12 @@ def outcomes(figures: Figures) -> Html:
         tag("span", share.label, tag("small", f" {phrase(share.label)}")) for share in figures.statuses
     ]
     answers = (
-        bars(figures.statuses, class_="done", head=("status", "answers"), labels=statuses)
+        bars(
+            figures.statuses,
+            class_=[_class_of(share.label) for share in figures.statuses],
+            head=("status", "answers"),
+            labels=statuses,
+        )
         if figures.statuses
         else nothing("No answer yet.")
     )
@@ -51,6 +68,10 @@ def outcomes(figures: Figures) -> Html:
         ),
         lead=f"{plural(counters.found, 'address', 'addresses')} found, each in exactly one place.",
     )
+
+
+def _class_of(status: str) -> str:
+    return {"2": "done", "3": "redirected"}.get(status[:1], "failed")
 
 
 def _depths(depths: tuple[Depth, ...]) -> Html:
@@ -91,12 +112,12 @@ def makeup(figures: Figures) -> Html:
             ),
             card("Hosts", bars(figures.hosts, class_="done", head=("host", "pages"), sizes=True)),
         ),
-        lead="Each rectangle is a part of the site, as large as it has pages; the stronger its colour, the "
-        "heavier they are.",
+        lead="Each rectangle is a part of the site, as large as it has pages. Its colour says how heavy they are.",
     )
 
 
 def _map(whole: Section) -> Html:
+    shades = Shades.of(whole)
     zoomed = []
     for place, part in enumerate(whole.children):
         if part.children:
@@ -107,11 +128,12 @@ def _map(whole: Section) -> Html:
                 tag("strong", tag("bdi", part.path)),
                 f": {plural(part.pages, 'page')}, {size(part.bytes)}",
             )
-            zoomed.append(tag("div", back, *_maps(part, ""), class_="zoom", id=f"part-{place}"))
+            zoomed.append(tag("div", back, *_maps(part, shades, ""), class_="zoom", id=f"part-{place}"))
     return tag(
         "figure",
-        tag("div", *_maps(whole, "part-"), class_="unzoomed"),
+        tag("div", *_maps(whole, shades, "part-"), class_="unzoomed"),
         *zoomed,
+        _shades(shades),
         tag(
             "figcaption",
             f"{plural(whole.pages, 'page')}, {size(whole.bytes)}",
@@ -124,10 +146,20 @@ def _map(whole: Section) -> Html:
     )
 
 
-def _maps(part: Section, link: str) -> list[Html]:
+def _shades(shades: Shades) -> Html | None:
+    edges = shades.edges
+    if not edges:
+        return None
+    words = [f"below {size(edges[0])} a page", *(f"from {size(edge)}" for edge in edges)]
+    return legend(*((f"shade{place}", word) for place, word in enumerate(words)))
+
+
+def _maps(part: Section, shades: Shades, link: str) -> list[Html]:
+    # Few parts need little room to be told apart.
+    tall = min(1.0, 0.35 + len(part.children) / 12)
     return [
-        treemap(part, WIDE, 420, class_="wide", link=link),
-        treemap(part, NARROW, 460, class_="narrow", link=link),
+        treemap(part, Box(0, 0, WIDE, 420 * tall), shades, class_="wide", link=link),
+        treemap(part, Box(0, 0, NARROW, 460 * tall), shades, class_="narrow", link=link),
     ]
 
 
@@ -135,14 +167,15 @@ def weight(figures: Figures) -> Html:
     """How fast it answered and how much it sent."""
     if not figures.slowest:
         return section("weight", "How fast, how heavy", nothing("No page yet."))
+    shown = of_site(figures)
     return section(
         "weight",
         "How fast, how heavy",
         cards(
             card("Answer times", _classes(figures.times, _ms), note=_spread(figures.times, _ms)),
             card("Sizes", _classes(figures.sizes, size), note=_spread(figures.sizes, size)),
-            card("Slowest", _tops(figures.slowest, "slowest"), wide=True),
-            card("Biggest", _tops(figures.biggest, "biggest"), wide=True),
+            card("Slowest", _tops(figures.slowest, "slowest", shown)),
+            card("Biggest", _tops(figures.biggest, "biggest", shown)),
         ),
         lead="Times are those of the fetch that was kept, sizes those of decoded bodies.",
     )
@@ -171,19 +204,18 @@ def _classes(histogram: Histogram, shown: Callable[[float], str]) -> Html:
     return bars(shares, class_="done", head=("", "pages"))
 
 
-def _tops(tops: tuple[Top, ...], name: str) -> Html:
+def _tops(tops: tuple[Top, ...], name: str, shown: Address) -> Html:
     rows = [
         (
-            cell(_named(top), key=top.url),
+            cell(_named(top, shown), key=top.url),
             cell(_ms(top.elapsed_ms), key=top.elapsed_ms, class_="n"),
             cell(size(top.size), key=top.size, class_="n"),
-            cell(tag("bdi", top.content_type), class_="soft wide-only"),
         )
-        for top in tops
+        for top in tops[:_TOPS]
     ]
-    return table([("page", ""), ("time", "n"), ("size", "n"), ("type", "wide-only")], rows, name=name)
+    return table([("page", ""), ("time", "n"), ("size", "n")], rows, name=name)
 
 
-def _named(top: Top) -> Html:
-    title = tag("bdi", top.title[:120], class_="title") if top.title else None
-    return joined(title, address(top.url))
+def _named(top: Top, shown: Address) -> Html:
+    title = tag("bdi", shortened(top.title, 90), class_="title") if top.title else None
+    return joined(title, shown(top.url, 60))

@@ -1,6 +1,6 @@
 """How it went, drawn: pages in all, pages per second, checkpoints and claims, on one axis of working time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from holdfast.domain.words import duration, number, plural
@@ -14,6 +14,7 @@ _LABEL_PX: Final = 6.4
 """About the width of a character."""
 _ROWS: Final = 3
 _EXACT_S: Final = 10.0
+_ROW_PX: Final = 16.0
 _MOST_MARKS: Final = 200
 
 
@@ -25,7 +26,7 @@ class _Frame:
     length_s: float
     left: float = 46.0
     right: float = 14.0
-    marks: float = 52.0
+    marks: float = 20.0
     """The height of what is written above."""
     total: float = 150.0
     gap: float = 30.0
@@ -52,7 +53,15 @@ class _Frame:
 def time_chart(line: Timeline, width: float, *, class_: str) -> Html:
     """The drawing, that many units wide; its text has the size of the page's only if it is shown as wide as that."""
     frame = _Frame(width, max(line.working_s, line.bin_s))
-    parts = (_totals(frame, line), _rates(frame, line), _lane(frame, line), _axis(frame), _stops(frame, line))
+    marks = _placed(frame, line)
+    frame = replace(frame, marks=_ROW_PX * (2 + max((mark.row for mark in marks), default=-1)))
+    parts = (
+        _totals(frame, line),
+        _rates(frame, line),
+        _lane(frame, line),
+        _axis(frame),
+        _stops(frame, line, marks),
+    )
     return drawing(width, frame.height, *map(joined, parts), label=_said(line), class_=f"time {class_}")
 
 
@@ -120,41 +129,54 @@ def _lane(frame: _Frame, line: Timeline) -> list[Html]:
     return drawn
 
 
-def _stops(frame: _Frame, line: Timeline) -> list[Html]:
-    """A line through everything for each stop but the end, with a word above where there is room."""
-    drawn: list[Html] = []
-    ends = [frame.left] * _ROWS
-    for stop in line.stops[:_MOST_MARKS]:
-        if stop.resumed_at is None:
-            continue
-        x = frame.x(stop.at_s)
-        name = "kill" if stop.kind == "killed" else "stop"
-        drawn.append(
-            tag(
-                "line",
-                tag("title", said_of(stop)),
-                x1=x,
-                x2=x,
-                y1=frame.marks - 4,
-                y2=frame.rate_foot + 30,
-                class_=name,
-            )
-        )
-        words = (
-            stop.kind
-            if stop.resumed_at - stop.at < 1
-            else f"{stop.kind} {duration(stop.resumed_at - stop.at)}"
-        )
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A stop's word above the drawing."""
+
+    stop: Stop
+    words: str
+    x: float
+    row: int
+
+
+def _placed(frame: _Frame, line: Timeline) -> list[_Mark]:
+    """The words of those stops for which there is room."""
+    # The lowest row begins behind the name of what is drawn below it.
+    ends = [frame.left + 90] + [frame.left] * (_ROWS - 1)
+    marks = []
+    for stop in _drawn(line):
+        away = (stop.resumed_at or stop.at) - stop.at
+        words = stop.kind if away < 1 else f"{stop.kind} {duration(away)}"
         wide = _LABEL_PX * len(words) + 10
-        start = min(max(x - wide / 2, frame.left), frame.width - wide)
+        start = min(max(frame.x(stop.at_s) - wide / 2, frame.left), frame.width - wide)
         row = next((row for row in range(_ROWS) if start >= ends[row]), None)
-        if row is None:
-            continue
-        ends[row] = start + wide
-        y = frame.marks - 10 - 15 * row
-        drawn.append(tag("line", x1=x, x2=x, y1=y + 4, y2=frame.marks - 4, class_=name))
-        drawn.append(tag("text", words, x=start + wide / 2, y=y, class_=f"mark {name}"))
+        if row is not None:
+            ends[row] = start + wide
+            marks.append(_Mark(stop, words, start + wide / 2, row))
+    return marks
+
+
+def _drawn(line: Timeline) -> list[Stop]:
+    return [stop for stop in line.stops if stop.resumed_at is not None][:_MOST_MARKS]
+
+
+def _stops(frame: _Frame, line: Timeline, marks: list[_Mark]) -> list[Html]:
+    """A line through everything for each stop but the end; it reaches up to its word."""
+    words = {id(mark.stop): mark for mark in marks}
+    drawn: list[Html] = []
+    for stop in _drawn(line):
+        x, name, top = frame.x(stop.at_s), _class_of(stop), frame.marks - 4
+        mark = words.get(id(stop))
+        if mark is not None:
+            top = frame.marks - 6 - _ROW_PX * mark.row
+            drawn.append(tag("text", mark.words, x=mark.x, y=top - 4, class_=f"mark {name}"))
+        foot = frame.rate_foot + 30
+        drawn.append(tag("line", tag("title", said_of(stop)), x1=x, x2=x, y1=top, y2=foot, class_=name))
     return drawn
+
+
+def _class_of(stop: Stop) -> str:
+    return "kill" if stop.kind == "killed" else "stop"
 
 
 def _moment(at_s: float) -> str:

@@ -92,8 +92,10 @@ class Classes:
             return None
         below = 0
         for place, count in enumerate(self._counts):
+            if 2 * (below + count) >= total:
+                last = place + 1 == len(self._edges)
+                upper = self._highest if last else min(self._highest, self._edges[place + 1])
+                # As if those of a class were spread evenly over it.
+                return self._edges[place] + (upper - self._edges[place]) * (total / 2 - below) / count
             below += count
-            if 2 * below >= total:
-                upper = self._edges[place + 1] if place + 1 < len(self._edges) else self._highest
-                return min(self._highest, (self._edges[place] + upper) / 2)
         return self._highest

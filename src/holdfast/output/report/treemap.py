@@ -44,18 +44,17 @@ class Shades:
         return sum(_weight(section) >= edge for edge in self.edges)
 
 
-def treemap(section: Section, width: float, height: float, *, class_: str, link: str = "") -> Html:
+def treemap(section: Section, box: Box, shades: Shades, *, class_: str, link: str = "") -> Html:
     """The parts of a section with their own parts in them. `link` is what their anchors begin with."""
-    shades = Shades.of(section)
     parts = [*section.children, *_here(section)]
     drawn = []
-    boxes = squarified([part.pages for part in parts], Box(0, 0, width, height))
-    for place, (part, box) in enumerate(zip(parts, boxes, strict=True)):
-        cell = _cell(part, box, shades)
+    boxes = squarified([part.pages for part in parts], box)
+    for place, (part, at) in enumerate(zip(parts, boxes, strict=True)):
+        cell = _cell(part, at, shades)
         inside = link and part.children
         drawn.append(tag("a", cell, href=f"#{link}{place}") if inside else tag("g", cell))
     said = f"Section map of {section.name or 'all hosts'}: {plural(section.pages, 'page')}"
-    return drawing(width, height, *drawn, label=said, class_=f"map {class_}")
+    return drawing(box.width, box.height, *drawn, label=said, class_=f"map {class_}")
 
 
 def _here(section: Section) -> list[Section]:

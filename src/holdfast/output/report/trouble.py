@@ -2,13 +2,14 @@
 
 from holdfast.domain.words import number, plural, size
 from holdfast.output.report.figures import BrokenLink, Chain, Figures
-from holdfast.output.report.html import Html, address, joined, tag
-from holdfast.output.report.parts import bars, card, cards, cell, nothing, section, table
+from holdfast.output.report.html import Html, joined, tag
+from holdfast.output.report.parts import Address, bars, card, cards, cell, nothing, of_site, section, table
 from holdfast.output.report.reasons import label, meaning, phrase
 
 
 def failures(figures: Figures) -> Html:
     """What failed, and who leads there."""
+    shown = of_site(figures)
     if not figures.failures:
         return section("failures", "Failed pages and broken links", nothing("No page failed.", good=True))
     causes = [
@@ -29,10 +30,10 @@ def failures(figures: Figures) -> Html:
     more = total - len(figures.broken)
     rows = [
         (
-            cell(address(one.url), key=one.url),
+            cell(shown(one.url), key=one.url),
             cell(tag("span", label(one.reason), title=meaning(one.reason)), class_="nowrap"),
             cell(number(one.held_by), key=one.held_by, class_="n"),
-            cell(_holders(one)),
+            cell(_holders(one, shown)),
         )
         for one in figures.broken
     ]
@@ -57,12 +58,12 @@ def failures(figures: Figures) -> Html:
     )
 
 
-def _holders(broken: BrokenLink) -> Html:
+def _holders(broken: BrokenLink, shown: Address) -> Html:
     holders, held_by = broken.holders, broken.held_by
     if not holders:
         return tag("span", "a start URL" if broken.start else "no page any more", class_="soft")
     lines = [
-        tag("li", address(one.url, 70), joined(" by way of ", address(one.via, 50)) if one.via else None)
+        tag("li", shown(one.url, 70), joined(" by way of ", shown(one.via, 50)) if one.via else None)
         for one in holders
     ]
     if len(lines) == 1 and held_by == 1:
@@ -74,12 +75,13 @@ def _holders(broken: BrokenLink) -> Html:
 
 def redirects(figures: Figures) -> Html:
     """Where addresses moved to."""
+    shown = of_site(figures)
     found = figures.redirects
     if not found.by_status:
         return section("redirects", "Redirects", nothing("Nothing redirects.", good=True))
     names = [tag("span", share.label, tag("small", f" {phrase(share.label)}")) for share in found.by_status]
     rows = [
-        (cell(_chain(chain)), cell(len(chain.urls) - 1, class_="n"), cell(_ending(chain)))
+        (cell(_chain(chain, shown)), cell(len(chain.urls) - 1, class_="n"), cell(_ending(chain)))
         for chain in found.chains
     ]
     total = sum(share.count for share in found.by_status)
@@ -103,8 +105,8 @@ def redirects(figures: Figures) -> Html:
     )
 
 
-def _chain(chain: Chain) -> Html:
-    return tag("ol", [tag("li", address(url, 80)) for url in chain.urls], class_="chain")
+def _chain(chain: Chain, shown: Address) -> Html:
+    return tag("ol", [tag("li", shown(url, 80)) for url in chain.urls], class_="chain")
 
 
 def _ending(chain: Chain) -> Html:
@@ -119,15 +121,16 @@ def _ending(chain: Chain) -> Html:
 
 def duplicates(figures: Figures) -> Html:
     """Pages that are exactly another one."""
+    shown = of_site(figures)
     found = figures.duplicates
     if not found.pages:
         return section("duplicates", "Duplicates", nothing("No two pages have the same body.", good=True))
     rows = [
         (
-            cell(address(one.url) if one.url else "its body can't be read", key=one.url),
+            cell(shown(one.url) if one.url else "its body can't be read", key=one.url),
             cell(number(one.count), key=one.count, class_="n"),
             cell(size(one.size), key=one.size, class_="n"),
-            cell(tag("ul", [tag("li", address(url, 70)) for url in one.examples], class_="holders")),
+            cell(tag("ul", [tag("li", shown(url, 70)) for url in one.examples], class_="holders")),
         )
         for one in found.groups
     ]
@@ -144,6 +147,7 @@ def duplicates(figures: Figures) -> Html:
 
 def left_out(figures: Figures) -> Html:
     """What was not followed, and why."""
+    shown = of_site(figures)
     if not figures.left_out:
         return section(
             "left-out", "Left out", nothing("Every address that was found was followed.", good=True)
@@ -152,7 +156,7 @@ def left_out(figures: Figures) -> Html:
         (
             cell(tag("span", label(share.label), tag("small", f" {meaning(share.label)}"))),
             cell(number(share.count), key=share.count, class_="n"),
-            cell(address(share.example) if share.example else ""),
+            cell(shown(share.example) if share.example else ""),
         )
         for share in figures.left_out
     ]
