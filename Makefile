@@ -20,7 +20,7 @@ PIP_LOCKED := $(PIP) install --quiet --require-hashes
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup crawl demo test test-system coverage check format docs bench lock clean
+.PHONY: help setup crawl demo test test-system coverage check format docs pictures bench lock clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -90,25 +90,29 @@ docs: $(VENV)/.ready-docs ## build the documentation as a site (docs/_build/inde
 	$(PY) -m sphinx -b html --fail-on-warning --keep-going --quiet docs docs/_build
 	@echo "The documentation is in docs/_build/index.html"
 
+pictures: $(VENV)/.ready-dev ## make the README's pictures anew from a real crawl: docs/images/live.svg and report.png
+	@$(MAKE) --no-print-directory test-system
+	PYTHONPATH=. $(PY) docs/images/make.py
+
 bench: $(VENV)/.ready-dev ## measure: speed, kills, resuming at millions of URLs
 	@$(MAKE) --no-print-directory test-system
 	$(PY) -m benchmarks $(ARGS)
 
-# Tests against a real server and a real site use nginx and Debian's python3-doc; where these can't be had, they skip and
-# say so. The policy file keeps the packaged nginx from being started as a service, and path-include brings the pages
+# Tests against a real server, a real site and a real browser use nginx, Debian's python3-doc and Chromium; where these
+# can't be had, they skip and say so. The policy file keeps the packaged nginx from being started as a service, and path-include brings the pages
 # onto images whose dpkg leaves documentation out.
-test-system: # installs nginx and python3-doc where they are missing, by apt-get as root
-	@if command -v nginx >/dev/null && [ -e /usr/share/doc/python3-doc/html/index.html ]; then exit 0; fi; \
+test-system: # installs nginx, python3-doc and chromium where they are missing, by apt-get as root
+	@if command -v nginx >/dev/null && command -v chromium >/dev/null && [ -e /usr/share/doc/python3-doc/html/index.html ]; then exit 0; fi; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-	  echo "nginx or python3-doc is missing; the tests that need it will skip (as root on Debian this installs them)."; exit 0; fi; \
-	echo "Installing nginx-light and python3-doc for the tests ..."; \
+	  echo "nginx, python3-doc or chromium is missing; the tests that need it will skip (as root on Debian this installs them)."; exit 0; fi; \
+	echo "Installing nginx-light, python3-doc and chromium for the tests ..."; \
 	if ! [ -e /usr/sbin/policy-rc.d ]; then \
 	  printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d; \
 	  trap 'rm -f /usr/sbin/policy-rc.d' EXIT; fi; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	apt-get -qq update && apt-get -qq install -y --no-install-recommends \
 	  -o 'Dpkg::Options::=--path-include=/usr/share/doc/python3*' \
-	  $$(command -v nginx >/dev/null || echo nginx-light) python3-doc >/dev/null \
+	  $$(command -v nginx >/dev/null || echo nginx-light) $$(command -v chromium >/dev/null || echo chromium) python3-doc >/dev/null \
 	|| echo "apt-get could not install them; the tests that need them will skip."
 
 # ---- upkeep -------------------------------------------------------------------------------------------------------

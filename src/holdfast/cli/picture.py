@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from holdfast.cli.view import View
-from holdfast.cli.words import clean, duration, number, rough, size
+from holdfast.cli.words import clean, duration, number, rate, rough, size
 from holdfast.domain.states import Status
 from holdfast.ports.jobs import HostReport
 
@@ -12,7 +12,6 @@ _BARS = "▁▂▃▄▅▆▇█"
 _HOSTS_SHOWN = 3
 _BAR_CELLS = 44
 _LABEL_CELLS = 12
-_FAST = 10.0
 
 
 def picture(view: View) -> RenderableType:
@@ -49,11 +48,6 @@ def checkpoint(view: View) -> str:
 def rough_ago(seconds: float) -> str:
     """`just now`, `12 s ago`."""
     return "just now" if seconds < 1 else f"{rough(seconds)} ago"
-
-
-def rate(pages_per_s: float) -> str:
-    """Pages per second; fractions where they matter."""
-    return f"{pages_per_s:,.0f}" if pages_per_s >= _FAST else f"{pages_per_s:.1f}"
 
 
 def _title(view: View) -> Text:

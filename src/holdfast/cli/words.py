@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from holdfast.domain.words import clean, duration, number, plural, rough, size
+from holdfast.domain.words import clean, duration, number, plural, rate, rough, size
 
-__all__ = ["clean", "duration", "number", "plural", "read_duration", "read_size", "rough", "size"]
+__all__ = ["clean", "duration", "number", "plural", "rate", "read_duration", "read_size", "rough", "size"]
 
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _DURATION: Final = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m)?\s*(?:(\d+(?:\.\d+)?)s)?")

@@ -3,12 +3,12 @@
 from typing import Final
 
 _THOUSAND: Final = 1000
-_SOON: Final = 10.0
+_FEW: Final = 10.0
 
 
 def duration(seconds: float) -> str:
     """Two units at most: `0.4 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `3 d 4 h`."""
-    if seconds < _SOON:
+    if seconds < _FEW:
         return f"{max(0.0, seconds):.1f} s"
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
@@ -45,6 +45,11 @@ def size(count: float) -> str:
 def number(count: int) -> str:
     """With a comma at each thousand."""
     return f"{count:,}"
+
+
+def rate(per_s: float) -> str:
+    """So many per second; fractions where they matter."""
+    return f"{per_s:,.0f}" if per_s >= _FEW else f"{per_s:.1f}"
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

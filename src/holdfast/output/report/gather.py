@@ -35,7 +35,7 @@ from holdfast.ports.segments import DamagedRecord, Segments
 from holdfast.ports.workers import Workers
 
 TOP: Final = 20
-BROKEN: Final = 200
+BROKEN: Final = 100
 SECTIONS: Final = 24
 EXAMPLES: Final = 3
 DEEPEST: Final = 30

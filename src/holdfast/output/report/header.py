@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from holdfast.domain.words import clean, duration, number, plural, size
+from holdfast.domain.words import clean, duration, number, plural, rate, size
 from holdfast.output.report.figures import Figures
 from holdfast.output.report.html import Html, address, joined, tag
 from holdfast.output.report.times import stamp
@@ -23,7 +23,7 @@ def header(figures: Figures) -> Html:
         (number(counters.done), "pages"),
         (number(counters.failed), "failed"),
         (size(counters.bytes), "fetched"),
-        ("0" if about.pages_per_s is None else f"{about.pages_per_s:,.1f}", "pages/s"),
+        ("0" if about.pages_per_s is None else rate(about.pages_per_s), "pages/s"),
         (duration(about.active_s), "at work"),
         (number(figures.timeline.kills), "kill" if figures.timeline.kills == 1 else "kills"),
     )
@@ -102,7 +102,7 @@ def _facts(figures: Figures) -> list[tuple[str, Html]]:
     paused = f", {duration(about.paused_s)} paused" if about.paused_s else ""
     speed = "none yet"
     if about.pages_per_s is not None:
-        speed = f"{about.pages_per_s:,.1f} pages/s, {size(about.bytes_per_s or 0)}/s"
+        speed = f"{rate(about.pages_per_s)} pages/s, {size(about.bytes_per_s or 0)}/s"
     starts = tag("ul", [tag("li", address(url, 70)) for url in about.start_urls])
     return [
         ("start", starts),

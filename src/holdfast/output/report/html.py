@@ -86,12 +86,12 @@ def shortened(value: str, most: int = MAX_SHOWN) -> str:
 def address(url: str, most: int = MAX_SHOWN, *, within: str = "") -> Html:
     """A URL as a link that tells nobody where it was followed from; what is no http(s) URL is plain text.
 
-    What lies `within` that origin is shown without it: its title has the whole.
+    What lies `within` that origin is shown without it, and what is too long is whole in its title.
     """
     inside = bool(within) and url.startswith(f"{within}/")
     short = url[len(within) :] if inside else url.removeprefix("https://").removeprefix("http://")
     shown = tag("bdi", shortened(short, most))
-    title = url[:_MAX_TITLE]
+    title = url[:_MAX_TITLE] if len(short) > most else None
     if not url.startswith(_LINKS[:2]) or len(url) > _MAX_HREF or not url.isprintable():
         return tag("span", shown, class_="url", title=title)
     return tag("a", shown, class_="url", href=url, title=title, rel="noopener noreferrer nofollow")

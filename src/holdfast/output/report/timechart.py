@@ -52,7 +52,9 @@ class _Frame:
 
 def time_chart(line: Timeline, width: float, *, class_: str) -> Html:
     """The drawing, that many units wide; its text has the size of the page's only if it is shown as wide as that."""
-    frame = _Frame(width, max(line.working_s, line.bin_s))
+    highest = f"{ticks(sum(line.pages))[-1]:,.0f}"
+    left = max(46.0, _LABEL_PX * len(highest) + 14)
+    frame = _Frame(width, max(line.working_s, line.bin_s), left)
     marks = _placed(frame, line)
     frame = replace(frame, marks=_ROW_PX * (2 + max((mark.row for mark in marks), default=-1)))
     parts = (
