@@ -61,6 +61,18 @@ def test_it_shows_without_a_complaint_and_nothing_sticks_out(browser, request, w
     assert dark_now is dark
 
 
+def test_what_is_not_the_pages_own_is_refused_by_its_policy(browser, report):
+    browser.open(report.as_uri(), width=1280)
+    browser.complaints.clear()
+    browser.evaluate(
+        "{ document.title = 'whole'; const bad = document.createElement('script'); bad.text = 'document.title = 1';"
+        " document.body.append(bad); const image = document.createElement('img'); image.src = 'http://127.0.0.1:9/x';"
+        " document.body.append(image); }"
+    )
+    assert browser.evaluate("document.title") == "whole"
+    assert len([one for one in browser.complaints if "Content Security Policy" in one]) == 2
+
+
 def test_words_in_drawings_keep_their_size_and_stay_inside(browser, report):
     for width in (390, 1280):
         browser.open(report.as_uri(), width=width)
