@@ -120,7 +120,7 @@ def test_the_order_of_start_urls_makes_no_other_job(holdfast, server):
 
 def test_another_scope_is_refused_and_fresh_is_named(holdfast, server):
     holdfast.run("crawl", server.start, "-n", "3")
-    for words in (["--scope", "prefix"], ["--include", "x"], ["--exclude", "x"]):
+    for words in (["--scope", "prefix"], ["--include", "x"], ["--exclude", "x"], ["--strip-param", "x"]):
         refused = holdfast.run("crawl", server.start, *words)
         assert refused.code == 2
         assert "--fresh" in refused.sentence

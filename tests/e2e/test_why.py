@@ -134,6 +134,26 @@ def test_an_unknown_url_is_judged_as_if_it_were_found_now(crawled, site):
     assert f"known is    {site.base}/a/ (done (http_200))" in told
 
 
+def test_parameters_that_the_crawl_strips_are_left_out_as_in_its_links(holdfast, site):
+    site.site = Site(
+        {"/": page("Home", "/a?utm_source=mail&id=5&ref=x", "/a?ref=y&id=5"), "/a?id=5": page("A")}
+    )
+    ended = holdfast.run(
+        "crawl", site.start, "--strip-param", "utm_*", "--strip-param", "ref", "--json", "--quiet"
+    )
+    assert (ended.code, ended.json["pages"], ended.json["found"]) == (0, 2, 2)
+    answer, _ = why(holdfast, f"{site.base}/a?id=5&ref=z")
+    assert (answer["status"], found(answer, site)[-1]) == (
+        "done",
+        ("/a?id=5", "/a?utm_source=mail&id=5&ref=x"),
+    )
+    assert answer["normalised"][-1]["url"] == f"{site.base}/a?id=5"
+    assert holdfast.run("verify").code == 0
+    wrong = holdfast.run("crawl", site.start, "--strip-param", "a=b", "--fresh")
+    assert wrong.code == 2
+    assert "'a=b' is no name of a parameter" in wrong.sentence
+
+
 def test_links_that_were_only_counted_are_spoken_of(holdfast, site):
     site.site = Site({"/": page("Home", *(f"http://elsewhere.example/{n}" for n in range(10_005)))})
     assert holdfast.run("crawl", site.start, "--quiet").code == 0

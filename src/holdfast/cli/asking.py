@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.pipelines.site.reach import Reach
 
 _FILES = ("access", "cookies")
-FIXED = frozenset({"start_urls", "scope", "include", "exclude"})
+FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params"})
 """What makes it another crawl: changing it takes --fresh."""
 
 
@@ -33,6 +33,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         user_agent=_user_agent(options["user_agent"], options["contact"]),
         reach=_reach(options),
         traps=TrapRules(avoid=not options["no_traps"]),
+        strip_params=options["strip_param"],
         fields=_fields(options["fields"]),
     )
     return NewJob(

@@ -122,6 +122,12 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
         option("--include", multiple=True, metavar="RE", help=f"Follow only URLs that fit: {_PATTERN_HELP}"),
         option("--exclude", multiple=True, metavar="RE", help=f"Don't follow URLs that fit: {_PATTERN_HELP}"),
+        option(
+            "--strip-param",
+            multiple=True,
+            metavar="NAME",
+            help="Read links without this parameter, such as 'utm_*'; may be given again.",
+        ),
         option("--no-traps", is_flag=True, help="Follow also what looks like a trap for crawlers."),
     ),
     "Pace": (

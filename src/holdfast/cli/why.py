@@ -1,6 +1,7 @@
 """`holdfast why`."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -76,7 +77,10 @@ async def _answer(home: "Home", job: "Job", steps: list[tuple[str, str]]) -> Ans
 
     ledger, url = home.tools.ledger, steps[-1][1]
     judge = judge_of(job, await ledger.cursor(job.id))
-    seen = await trace(home.tools, job, url, written, fingerprint)
+    if judge.stripped(url) != url and not await ledger.lineage(job.id, fingerprint(url), limit=1):
+        url = judge.stripped(url)
+        steps = [*steps, ("parameters are left out that this crawl strips from links", url)]
+    seen = await trace(home.tools, job, url, partial(written, judge), fingerprint)
     own = seen.own
     return Answer(
         job=job,

@@ -84,7 +84,7 @@ def test_every_option_arrives():
         *["example.com", "http://a.example/b", "--name", "N", "-n", "5", "-d", "2", "--max-bytes", "1MB"],
         *["--time-limit", "1h30m", "--scope", "domain", "--include", "a", "--include", "b", "--exclude", "c"],
         *["--ignore-robots", "--user-agent", "me", "--checkpoint-items", "3", "--checkpoint-seconds", "2m"],
-        *["--durability", "power"],
+        *["--durability", "power", "--no-traps", "--strip-param", "utm_*", "--strip-param", "ref"],
     )
     assert new.limits == Limits(5, 2, 1_000_000, 5400.0)
     assert new.checkpoints == CheckpointPolicy(3, 120.0)
@@ -93,7 +93,8 @@ def test_every_option_arrives():
     assert new.spec["start_urls"] == ["https://example.com/", "http://a.example/b"]
     assert (new.spec["scope"], new.spec["include"], new.spec["exclude"]) == ("domain", ["a", "b"], ["c"])
     assert (new.spec["ignore_robots"], new.spec["user_agent"]) == (True, "me")
-    assert new.fixed == {"start_urls", "scope", "include", "exclude"}
+    assert (new.spec["traps"], new.spec["strip_params"]) == ({"avoid": False}, ["utm_*", "ref"])
+    assert new.fixed == {"start_urls", "scope", "include", "exclude", "strip_params"}
 
 
 def test_without_a_name_the_start_urls_are_the_job():

@@ -101,7 +101,7 @@ def quoted(href: str) -> str:
 @example([("d/p", ["\x01#x"], 1, ""), ("d/q", ["\x01#x"], 1, "")], Scope.HOST, 3)
 def test_relinking_gives_what_handling_gave(pages, scope, max_depth):
     """Over any run of pages: least depth, verdict and parents agree with a reading that remembers nothing."""
-    spec = SiteSpec((START,), scope, exclude=("pdf",))
+    spec = SiteSpec((START,), scope, exclude=("pdf",), strip_params=("q", "r*"))
 
     async def run() -> tuple[dict[str, Found], dict[str, Found]]:
         handled: dict[str, Found] = {}

@@ -172,7 +172,20 @@ def test_one_page_for_every_path_leads_to_a_finite_family(words, ending, rng):
 
 
 PIECES = st.sampled_from(
-    ["a", "b", "a", "0", "11", "2024", "", "a.html", "x;jsessionid=1", "(S(" + "a" * 24 + "))"]
+    [
+        "a",
+        "b",
+        "a",
+        "0",
+        "11",
+        "2024",
+        "",
+        ".",
+        ".;jsessionid=1",
+        "a.html",
+        "x;jsessionid=1",
+        "(S(" + "a" * 24 + "))",
+    ]
 )
 URLS = st.builds(
     lambda segments, pairs: canonical(

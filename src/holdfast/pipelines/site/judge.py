@@ -4,14 +4,15 @@ A rule is asked for its verdict, link by link; `explain` asks the same rules for
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.domain.url import MAX_URL_BYTES, authority, hostname, is_address
+from holdfast.domain.url import MAX_URL_BYTES, Base, authority, hostname, is_address
 from holdfast.pipelines.site.spec import Scope, SiteSpec
+from holdfast.pipelines.site.stripping import stripping
 from holdfast.pipelines.site.traps import Trap, caught
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Judge:
     def __init__(self, spec: SiteSpec, max_depth: int | None, seeds: Iterable[str]) -> None:
         self.seeds = frozenset(seeds)
         self.avoids_traps = spec.traps.avoid
+        self._strip = stripping(spec.strip_params) if spec.strip_params else None
         self._max_depth = max_depth
         self._scope = _InScope(spec.scope, self.seeds)
         patterns: list[Rule] = [_Excluded(pattern) for pattern in spec.exclude]
@@ -77,6 +79,17 @@ class Judge:
         traps: list[Rule] = [_Traps()] if spec.traps.avoid else []
         self._rules: tuple[Rule, ...] = (self._scope, _Length(), *patterns, *traps)
         self._verdicts = tuple(rule.verdict for rule in self._rules)
+
+    def joining(self, base: str) -> Callable[[str], str | None]:
+        """How the links of a page are read: joined to its base, and without the parameters that are to be stripped."""
+        join, strip = Base(base).join, self._strip
+        if strip is None:
+            return join
+        return lambda href: None if (url := join(href)) is None else strip(url)
+
+    def stripped(self, url: str) -> str:
+        """As it would be read in a link."""
+        return url if self._strip is None else self._strip(url)
 
     def judge(self, url: str, depth: int) -> Verdict | None:
         """None when the URL is admitted at that depth, else the reason why not."""

@@ -9,7 +9,7 @@ outcome that a handler returned is committed, in the order in which they were re
 from collections.abc import Iterable, Sequence
 
 from holdfast.domain.item import Found
-from holdfast.domain.url import Base, fingerprint, origin
+from holdfast.domain.url import fingerprint, origin
 from holdfast.pipelines.site.judge import Judge, SkipReason, Verdict
 from holdfast.pipelines.site.traps import Trap, loop_below, sessionless
 
@@ -34,7 +34,7 @@ def all_findings(
     `parent` is the page's item id and URL, `depth` that of the links.
     """
     parent_id, own = parent
-    urls = dict.fromkeys(url for url in map(Base(base).join, hrefs) if url is not None)
+    urls = dict.fromkeys(url for url in map(judge.joining(base), hrefs) if url is not None)
     verdicts = {url: judge.judge(url, depth) for url in urls}
     for url in urls:
         if verdicts[url] is Trap.SESSION:
@@ -80,7 +80,7 @@ class Links:
 
         One that is shut out for its session id brings the address without it along: that is followed in its place.
         """
-        table, join = self._table_for(base), Base(base).join
+        table, join = self._table_for(base), self._judge.joining(base)
         seen: dict[Link, None] = {}
         for href in hrefs:
             link = table.get(href)

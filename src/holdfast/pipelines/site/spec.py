@@ -11,6 +11,7 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site import stored
 from holdfast.pipelines.site.reach import Reach
+from holdfast.pipelines.site.stripping import checked
 from holdfast.pipelines.site.traps import TrapRules
 
 KIND = "site"
@@ -42,6 +43,7 @@ class Choices(TypedDict, total=False):
     max_external: int
     reach: Reach
     traps: TrapRules
+    strip_params: tuple[str, ...]
     fields: tuple[str, ...]
 
 
@@ -65,12 +67,15 @@ class SiteSpec:
     """What its rows have beside the usual columns, each as crawl.fields reads it."""
     reach: Reach = field(default_factory=Reach)
     traps: TrapRules = field(default_factory=TrapRules)
+    strip_params: tuple[str, ...] = ()
+    """Links are read without these parameters; a * at the end of a name stands for anything."""
 
     def __post_init__(self) -> None:
         if not self.start_urls:
             raise UsageError("there is nothing to crawl: give at least one start URL")
         for pattern in (*self.include, *self.exclude):
             _checked(pattern)
+        checked(self.strip_params)
         if self.user_agent is not None and not _HEADER_TEXT.fullmatch(self.user_agent):
             raise UsageError(
                 "a User-Agent is one line of ASCII text, such as 'my-bot (+mailto:me@example.com)'"

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from holdfast.domain.url import join
+
 MAX_SEGMENTS = 30
 """Paths with more segments lead nowhere that a shorter one doesn't."""
 TIMES = 3
@@ -74,7 +76,7 @@ def sessionless(url: str) -> str:
         return url
     path, mark, query = bare.partition("?")
     query = query.lstrip("&;")
-    return path + mark + query if query else path
+    return join("about:blank", path + mark + query) or url
 
 
 def loop_below(base: str, urls: Iterable[str]) -> str | None:

@@ -7,7 +7,6 @@ from holdfast.crawl.readers import read
 from holdfast.crawl.robots import deciding_line
 from holdfast.domain.item import Item, Record
 from holdfast.domain.job import Job
-from holdfast.domain.url import Base
 from holdfast.pipelines.site.facts import base_of
 from holdfast.pipelines.site.handler import DEFAULT_USER_AGENT
 from holdfast.pipelines.site.judge import Judge
@@ -22,14 +21,14 @@ def judge_of(job: Job, cursor: Mapping[str, Any]) -> Judge:
     return judge_for(SiteSpec.from_json(job.spec), job.limits.max_depth, Notes.read(cursor))
 
 
-def written(parent: Item, record: Record, reading: Reading | None, url: str) -> str | None:
+def written(judge: Judge, parent: Item, record: Record, reading: Reading | None, url: str) -> str | None:
     """How the stored exchange names that address: the href, or the Location, as it stands there."""
     if reading is None:
         return None
     if record.kind == "redirect":
         return next((value for key, value in reading.headers if key.lower() == "location"), None)
     document = read(reading.body, record.data["content_type"], record.data.get("charset"))
-    join = Base(base_of(parent.url, document)).join
+    join = judge.joining(base_of(parent.url, document))
     joined = [(href, join(href)) for href in document.links]
     exact = next((href for href, target in joined if target == url), None)
     return exact or next((href for href, target in joined if target and sessionless(target) == url), None)
