@@ -1,11 +1,16 @@
 """A file that is there is whole; what can't be read is said."""
 
+import asyncio
 import json
 import signal
 
 import pytest
+from tests.kit.homes import settings_for
 from tests.kit.process import Fault
 
+from holdfast.bootstrap import open_home
+from holdfast.cli.pages import pages
+from holdfast.output.export import Source, export
 from holdfast.ports.faults import FaultPoint
 
 
@@ -126,3 +131,27 @@ class TestFields:
         ended = holdfast.run("export", "-o", tmp_path / "a.warc.gz", "--field", "x=css:p")
         assert ended.code == 2
         assert "--field makes columns" in ended.sentence
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_several_processes_write_what_one_writes(crawled, tmp_path, monkeypatch, damage):
+    if damage:
+        (segment,) = crawled.segments()
+        data = bytearray(segment.read_bytes())
+        data[len(data) // 2 : len(data) // 2 + 16] = bytes(16)
+        segment.write_bytes(data)
+    fields = ("links_to=all css:a@href", "n=number xpath:count(//a)", "x=regex:kept, (\\w+)")
+    monkeypatch.setattr("holdfast.output.export._PAGE", 7)
+
+    async def written(name, hands):
+        monkeypatch.setattr("holdfast.output.export.hands", lambda _: hands)
+        async with open_home(settings_for(crawled.home)) as home:
+            job = await home.tools.jobs.find(None)
+            source = Source(home.tools.jobs, home.tools.ledger, home.tools.segments, home.segment_path)
+            seen = []
+            done = await export(source, job, pages(job, fields), tmp_path / name, seen.append)
+            return (tmp_path / name).read_bytes(), seen, done.count, done.damaged
+
+    alone = asyncio.run(written("alone.jsonl", 0))
+    assert asyncio.run(written("together.jsonl", 3)) == alone
+    assert (alone[2], bool(alone[3])) == (40, damage)

@@ -28,15 +28,27 @@ _TYPES = {
 
 def pages(job: Job, more: Sequence[str] = ()) -> Table:
     """The rows of a job, with its fields; `more` adds some, or puts others in the place of those of their names."""
-    wanted = extractor(SiteSpec.from_json(job.spec).fields, more)
-
-    def row(record: RecordRow, reading: Reading | None) -> dict[str, Any]:
-        whence = Whence(record.item.url, record.item.depth, record.parent_url, record.same_as)
-        return page_row(whence, record.data, reading, wanted)
-
+    row = _PageRow((*SiteSpec.from_json(job.spec).fields, *more))
+    wanted = row.wanted
     columns = {name: _TYPES.get(name, ColumnType.TEXT) for name in COLUMNS}
     columns |= {field.name: _type(field) for field in wanted.fields}
     return Table("page", columns, row, _version(wanted.fields))
+
+
+class _PageRow:
+    """Makes the rows. What was asked for travels to other processes; what finds it is made anew there."""
+
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self._fields = fields
+        self.wanted = extractor(fields)
+
+    def __call__(self, record: RecordRow, reading: Reading | None) -> dict[str, Any]:
+        item = record.item
+        whence = Whence(item.url, item.depth, record.parent_url, record.same_as)
+        return page_row(whence, record.data, reading, self.wanted)
+
+    def __reduce__(self) -> tuple[type["_PageRow"], tuple[tuple[str, ...]]]:
+        return _PageRow, (self._fields,)
 
 
 def _version(fields: tuple[Field, ...]) -> str:

@@ -1,13 +1,16 @@
 """A job's results into one file, in memory that doesn't grow with them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from holdfast.domain.errors import JobHeld, StorageFailed
 from holdfast.domain.job import Job
+from holdfast.output.crew import crew, hands
 from holdfast.output.formats import WARC, Columns, Row, ending_of, open_rows
 from holdfast.output.target import whole_file
 from holdfast.ports.jobs import Jobs
@@ -19,6 +22,7 @@ _PAGE: Final = 200
 _PIECE: Final = 1024 * 1024
 
 RowOf = Callable[[RecordRow, Reading | None], Row]
+"""It travels to other processes: it can be pickled."""
 OnProgress = Callable[[int], None]
 
 
@@ -70,10 +74,12 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
     count = 0
     with whole_file(path) as file:
         with open_rows(ending, file, table.columns) as rows:
-            async for page in _pages(source.ledger, job, table.kind):
-                await asyncio.to_thread(rows.write, _rows_of(source.segments, job, table, page, damaged))
-                count += len(page)
-                on_progress(count)
+            async with aclosing(_made(source, job, table)) as batches:
+                async for made, broken in batches:
+                    await asyncio.to_thread(rows.write, made)
+                    damaged += broken
+                    count += len(made)
+                    on_progress(count)
         size = file.tell()
         await refuse_emptied(source, job)
     return Exported(path, count, "page", size, tuple(damaged))
@@ -100,16 +106,34 @@ async def _pages(ledger: Ledger, job: Job, kind: str) -> AsyncIterator[list[Reco
         after = page[-1].item.id
 
 
+async def _made(source: Source, job: Job, table: Table) -> AsyncGenerator[tuple[list[Row], list[str]], None]:
+    """The rows, page by page in order, and which of their bodies are damaged. Several processes make many of them."""
+    make = partial(_rows_of, source.segments, job, table.row_of)
+    size = hands(job.counters.done)
+    with crew(size, make) as several:
+        async for page in _pages(source.ledger, job, table.kind):
+            if not size:
+                yield await asyncio.to_thread(make, page)
+                continue
+            for result in await asyncio.to_thread(several.give, page):
+                yield result
+        while results := await asyncio.to_thread(several.take):
+            yield results[0]
+
+
 def _rows_of(
-    segments: Segments, job: Job, table: Table, page: list[RecordRow], damaged: list[str]
-) -> Iterable[Row]:
+    segments: Segments, job: Job, row_of: RowOf, page: Sequence[RecordRow]
+) -> tuple[list[Row], list[str]]:
+    rows: list[Row] = []
+    damaged: list[str] = []
     for record in page:
         try:
             reading = stored_body(segments, job, record)
         except DamagedRecord as error:
             damaged.append(f"{record.item.url}: {error}")
             reading = None
-        yield table.row_of(record, reading)
+        rows.append(row_of(record, reading))
+    return rows, damaged
 
 
 def stored_body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:

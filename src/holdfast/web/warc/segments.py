@@ -3,7 +3,8 @@
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,10 @@ class WarcSegments:
         self._home = home
         self._making = Making(clock, new_id or _random_ids().__next__, segment_bytes)
         self._record_bytes = record_bytes
+
+    def __reduce__(self) -> tuple[Callable[..., "WarcSegments"], tuple[Path, Clock]]:
+        # What reads them elsewhere needs no more.
+        return partial(WarcSegments, record_bytes=self._record_bytes), (self._home, self._making.clock)
 
     def writer(self, job: Job, lease: Lease, durability: Durability) -> WarcWriter:
         """A writer for this claim. Nothing is created before its first append."""
