@@ -271,3 +271,14 @@ def test_what_can_not_be_written_is_said_before_any_work(holdfast, words, senten
     ended = holdfast.run("report", *words)
     assert ended.code == 2
     assert sentence in ended.sentence
+
+
+def test_a_job_whose_process_is_gone_is_interrupted_and_the_kill_is_told(holdfast, server, tmp_path):
+    holdfast.crawl_and_die(server.start, fault=Fault(at=FaultPoint.AFTER_COMMIT, nth=3))
+    text = page_of(holdfast, tmp_path / "report.html")
+    assert_sound(text)
+    assert LexborHTMLParser(text).css_first(".state").text() == "interrupted"
+    figures = figures_of(holdfast)
+    assert figures["about"]["running"] is False
+    (stop,) = figures["timeline"]["stops"]
+    assert (stop["kind"], stop["resumed_at"], stop["pages"]) == ("killed", None, figures["counters"]["done"])

@@ -97,17 +97,18 @@ async def gather(sources: Sources, job: Job, asked: Asked, on_progress: OnProgre
     duplicates = await asyncio.to_thread(records.duplicates, sources.segments, job)
     pauses = await sources.jobs.pauses(job.id)
     job = await _as_it_stands(sources, job)
+    running = await _running(sources, job)
     now = sources.clock.wall()
     return Figures(
         about=replace(
             _essentials(job, asked),
-            running=await _running(sources, job),
+            running=running,
             paused_s=pauses.total_s(now),
             made_at=now,
             gathered_s=sources.clock.monotonic() - began,
         ),
         counters=job.counters,
-        timeline=story.told(),
+        timeline=story.told(running=running),
         statuses=tuple(Share(str(status), count) for status, count in statuses.items()),
         depths=_depths(sorts),
         content_types=records.content_types.shares(TOP),

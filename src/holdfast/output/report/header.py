@@ -8,7 +8,7 @@ from holdfast.output.report.html import Html, address, joined, tag
 from holdfast.output.report.times import stamp
 
 _STATES: Final = {
-    "in_progress": "in progress",
+    "in_progress": "interrupted",
     "timeout": "time limit reached",
     "pending": "waiting for a worker",
 }

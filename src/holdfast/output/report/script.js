@@ -9,6 +9,9 @@
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
   name();
 
+  // On paper nothing can be opened.
+  addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
+
   const key = (row, place) => {
     const cell = row.cells[place];
     const given = cell.dataset.key === undefined ? cell.textContent : cell.dataset.key;

@@ -29,7 +29,7 @@ def bar(parts: Sequence[tuple[str, float, str]], whole: float) -> Html:
         if amount <= 0 or whole <= 0:
             continue
         # What is there is seen, be it one in a million.
-        width = max(0.4, 100 * amount / whole)
+        width = max(0.8, 100 * amount / whole)
         drawn.append(tag("rect", tag("title", meaning), x=at, y=0, width=width, height=10, class_=name))
         at += width
     return tag(

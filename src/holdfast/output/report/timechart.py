@@ -124,9 +124,15 @@ def _lane(frame: _Frame, line: Timeline) -> list[Html]:
             x = frame.x((place + 0.5) * line.bin_s)
             tick = {"x1": x, "x2": x, "y1": top, "y2": top + 8.0, "opacity": 0.35 + 0.65 * count / most}
             drawn.append(tag("line", tag("title", plural(count, "checkpoint")), class_="checkpoint", **tick))
+    if len(line.spans) > _MOST_MARKS:
+        whole = frame.x(line.working_s) - frame.left
+        drawn.append(
+            _rect((frame.left, top + 12, whole, 8), "claim", plural(len(line.spans), "process", "processes"))
+        )
+        return drawn
     for place, span in enumerate(line.spans):
         x, until = frame.x(span.begins_s), frame.x(span.ends_s)
-        said = f"claim {place + 1}: {duration(span.ends_s - span.begins_s)}, {plural(span.commits, 'checkpoint')}"
+        said = f"process {place + 1}: {duration(span.ends_s - span.begins_s)}, {plural(span.commits, 'checkpoint')}"
         drawn.append(_rect((x, top + 12, max(1.0, until - x - 2), 8), "claim", said))
     return drawn
 

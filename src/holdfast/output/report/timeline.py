@@ -140,8 +140,10 @@ class Story:
         self._handled += commit.items
         self._last, self._number = commit.counters, commit.number
 
-    def told(self) -> Timeline:
-        """All of it."""
+    def told(self, *, running: bool) -> Timeline:
+        """All of it. Where nobody is `running` it, a last claim without an end was killed."""
+        if not running and self._claims and self._claims[-1].ended is None:
+            self._claims[-1].ended = "killed"
         while self._place + 1 < len(self._claims):
             self._next_claim()
         if self._place >= 0:

@@ -10,7 +10,7 @@ from holdfast.output.report.html import Html, tag
 from holdfast.output.report.svg import drawing
 
 SHADES: Final = 5
-_CHAR_PX: Final = 6.7
+_CHAR_PX: Final = 7.3
 _HEAD_PX: Final = 20.0
 _SMALLEST_PX: Final = 3.0
 

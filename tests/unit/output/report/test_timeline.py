@@ -21,11 +21,11 @@ def commit(number, at, done, *, queued=0, failed=0, found=None):
     return Checkpoint(number, 1, 1, number, CheckpointReason.ITEMS, at, 10, 1, counters)
 
 
-def story(told, commits):
+def story(told, commits, *, running=True):
     one = Story(claims_of(events(*told)))
     for each in commits:
         one.add(each)
-    return one.told()
+    return one.told(running=running)
 
 
 def test_a_killed_claim_ends_with_its_last_commit_and_the_next_follows_without_a_gap():
@@ -87,6 +87,13 @@ def test_a_job_at_work_has_no_stop():
     line = story([(0, "claimed")], [commit(1, 3, 10)])
     assert line.stops == ()
     assert line.working_s == 3
+
+
+def test_a_claim_without_an_end_that_nobody_runs_was_killed():
+    line = story([(0, "claimed")], [commit(1, 3, 10)], running=False)
+    assert [(stop.kind, stop.at, stop.resumed_at, stop.pages) for stop in line.stops] == [
+        ("killed", 3, None, 10)
+    ]
 
 
 def test_nobody_has_worked_on_it():
