@@ -45,8 +45,6 @@ def empty(tmp_path_factory):
 @pytest.mark.parametrize("which", ["report", "empty"])
 def test_it_shows_without_a_complaint_and_nothing_sticks_out(browser, request, which, width, dark):
     path = request.getfixturevalue(which)
-    browser.complaints.clear()
-    browser.requests.clear()
     browser.open(path.as_uri(), width=width, dark=dark)
     assert browser.complaints == []
     assert browser.requests == [path.as_uri()], "it asks for nothing but itself"

@@ -52,7 +52,9 @@ class Tab:
             self._note(answer)
 
     def open(self, url: str, *, width: int, height: int = 900, dark: bool = False) -> None:
-        """Load a page at that width, and wait until it is there."""
+        """Load a page at that width, and wait until it is there. What was noted of the one before it is forgotten."""
+        self.complaints.clear()
+        self.requests.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
