@@ -1,8 +1,12 @@
 """`holdfast why`: what became of a URL, as the user reads it."""
 
+from itertools import pairwise
+
 import pytest
 from tests.kit.process import until
 from tests.kit.server import Answer, Site, serving
+
+from holdfast.engine.trace import MAX_READ
 
 
 def page(title, *links):
@@ -159,6 +163,30 @@ def test_links_that_were_only_counted_are_spoken_of(holdfast, site):
     assert holdfast.run("crawl", site.start, "--quiet").code == 0
     _, told = why(holdfast, "http://elsewhere.example/10004")
     assert "one of 5 links out of scope that were only counted" in told
+
+
+def test_a_long_way_is_cut_in_the_middle_and_only_so_much_of_it_is_read_again(holdfast, site):
+    steps = [f"/step/{n}/{'x' * (n % 7)}" for n in range(130)]
+    onward = {path: page(path, following) for path, following in pairwise(steps)}
+    site.site = Site({"/": page("Home", steps[0]), steps[-1]: page("End"), **onward})
+    assert holdfast.run("crawl", site.start, "--quiet").code == 0
+    answer, told = why(holdfast, site.base + steps[-1])
+    assert [step["url"].removeprefix(site.base) for step in answer["found"]] == ["/", *steps]
+    assert [step["written"] for step in answer["found"]][-MAX_READ:] == steps[-MAX_READ:]
+    assert {step["written"] for step in answer["found"][:-MAX_READ]} == {None}
+    assert "... 111 pages between ..." in told
+    assert len(told.splitlines()) < 45
+
+
+def test_a_damaged_body_costs_only_what_it_said(crawled, site):
+    (segment,) = crawled.segments()
+    with segment.open("r+b") as file:
+        file.seek(40)
+        file.write(b"\0" * (segment.stat().st_size - 40))
+    answer, told = why(crawled, f"{site.base}/a/~b")
+    assert found(answer, site) == [("/", None), ("/a/", None), ("/a/~b", None)]
+    assert "how it is named there is not to be read" in told
+    assert answer["stored"]["data"]["title"] == "B"
 
 
 def test_it_is_told_while_the_job_runs(holdfast, site):

@@ -24,7 +24,9 @@ from tests.unit.site.web_of_dict import (
 from holdfast.domain.item import Done, Failed, Found, Outcome, Redirected, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
 from holdfast.domain.url import fingerprint
+from holdfast.pipelines.site.families import IN_A_ROW
 from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.pipelines.site.traps import TrapRules
 from holdfast.ports.fetcher import FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace
 
@@ -456,3 +458,69 @@ def test_closing_lets_go_of_the_fetcher():
     handler, web = crawl({})
     asyncio.run(handler.close())
     assert web.closed
+
+
+def calendar(path: str, number: int) -> Response:
+    return page(f"/{path}/{number - 1}", f"/{path}/{number + 1}", title="Nothing on that day")
+
+
+def test_the_page_that_closes_a_family_notes_it_down_and_the_next_claim_asks_for_none_of_it():
+    answers = {f"{START}cal/{n}": calendar("cal", n) for n in range(200)}
+
+    async def claims() -> None:
+        handler, web = crawl(answers)
+        noted = []
+        for n in range(100):
+            outcome = await handler.handle(item(f"{START}cal/{n}", 20 + n))
+            if isinstance(outcome, Done):
+                noted.append(outcome.cursor)
+            else:
+                assert outcome == Skipped("trap_barren")
+        *before, last = noted
+        assert set(map(str, before)) == {"None"}
+        assert last == {"seeds": [], "barren": ["https://example.com/cal/#"]}
+        assert IN_A_ROW < len(noted) < 2 * IN_A_ROW
+        assert len(web.asked) == len(noted) + 1, "robots.txt, and no page after the last"
+        later, web = crawl(answers, cursor=last)
+        assert await later.handle(item(f"{START}cal/150", 20)) == Skipped("trap_barren")
+        assert web.count(f"{START}cal/150") == 0
+        following, _ = crawl(answers, SiteSpec((START,), traps=TrapRules(avoid=False)), cursor=last)
+        assert isinstance(await following.handle(item(f"{START}cal/150", 20)), Done)
+
+    asyncio.run(claims())
+
+
+def test_a_redirect_of_a_start_url_leaves_families_closed():
+    async def both() -> None:
+        handler, _ = crawl({START: moved("https://www.example.com/")}, cursor={"seeds": [], "barren": ["x"]})
+        assert notes(await handler.handle(item())) == {"seeds": ["https://www.example.com/"], "barren": ["x"]}
+
+    asyncio.run(both())
+
+
+def test_another_order_of_parameters_is_asked_for_only_if_the_first_gave_no_page():
+    good, bad = f"{START}g?a=1&b=2", f"{START}h?a=1&b=2"
+
+    async def orders() -> list[Outcome]:
+        handler, _ = crawl({good: page(), f"{START}h?b=2&a=1": page()})
+        urls = [good, good, f"{START}g?b=2&a=1", bad, f"{START}h?b=2&a=1"]
+        return [await handler.handle(item(url, 1)) for url in urls]
+
+    first, again, other, failed, instead = asyncio.run(orders())
+    assert isinstance(first, Done)
+    assert isinstance(again, Done)
+    assert other == Skipped("trap_order")
+    assert isinstance(failed, Failed)
+    assert isinstance(instead, Done)
+
+
+def test_start_urls_are_never_given_up():
+    starts = (f"{START}?a=1&b=2", f"{START}?b=2&a=1", f"{START}cal/7")
+
+    async def all_of_them() -> list[Outcome]:
+        handler, _ = crawl(
+            {url: page() for url in starts}, SiteSpec(starts), cursor={"barren": [f"{START}cal/#"]}
+        )
+        return [await handler.handle(item(url)) for url in starts]
+
+    assert all(isinstance(outcome, Done) for outcome in asyncio.run(all_of_them()))
