@@ -1,7 +1,8 @@
 """Exact limits stay exact, and small segments whole, whatever is killed in between."""
 
 import pytest
-from tests.kit.process import Fault, assert_promise, assert_rows, exported
+from tests.kit.process import PER_KILL, Fault, assert_promise, assert_rows, exported
+from tests.kit.server import serving
 
 from holdfast.ports.faults import FaultPoint
 
@@ -36,6 +37,38 @@ def test_an_exact_limit_of_pages_stays_exact(holdfast, server):
     holdfast.crawl_and_die(server.start, fault=Fault(at=FaultPoint.AFTER_SEGMENT, nth=5))
     assert holdfast.crawl(server.start).ended().code == 0
     assert_promise(holdfast, server)
+
+
+def test_a_budget_per_host_stays_exact_and_is_exact_again_when_it_is_raised(holdfast, server, site, tmp_path):
+    with serving(site, tmp_path / "other.log") as other:
+        hosts = (server, other)
+
+        def per_host():
+            rows = exported(holdfast)
+            assert_rows(rows, {row["url"] for row in rows} & (server.urls | other.urls))
+            return [sum(row["url"].startswith(host.start) for row in rows) for host in hosts]
+
+        # given a crawl of two hosts that takes 60 pages of each at most, killed at each step in turn
+        limited = (server.start, other.start, "--host-pages")
+        for turn, point in enumerate(STEPS):
+            nth = 15 if point is FaultPoint.HANDLING else 2 + turn % 2
+            holdfast.crawl_and_die(*limited, "60", fault=Fault(at=point, nth=nth))
+
+        # then each gives 60 pages, and was asked for no more than that and what the kills cost
+        ended = holdfast.crawl(*limited, "60").ended()
+        assert (ended.code, ended.json["status"]) == (0, "completed")
+        assert per_host() == [60, 60]
+        pages = sum(len(host.counts().keys() & site.pages) for host in hosts)
+        assert 120 <= pages <= 120 + len(STEPS) * PER_KILL
+        assert holdfast.run("verify").code == 0
+
+        # and a raised budget, killed once more, is as exact; without one all is there
+        holdfast.crawl_and_die(*limited, "90", fault=Fault(at=FaultPoint.IN_TRANSACTION, nth=4))
+        assert holdfast.crawl(*limited, "90").ended().code == 0
+        assert per_host() == [90, 90]
+        assert holdfast.crawl(server.start, other.start).ended().code == 0
+        assert per_host() == [len(site.pages)] * 2
+        assert holdfast.run("verify").code == 0
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

@@ -67,12 +67,26 @@ def _fields(asked: tuple[str, ...]) -> tuple[str, ...]:
 
 def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:
     delay = options["delay"]
+    per_host = options["per_host"] or default.per_host
     return Pace(
         concurrency=options["concurrency"] or default.concurrency,
-        per_host=options["per_host"] or default.per_host,
+        per_host=per_host,
         delay_s=default.delay_s if delay is None else delay,
         max_rate=options["max_rate"],
+        target=_target(default, per_host, options),
+        max_delay_s=options["max_delay"],
     )
+
+
+def _target(default: Pace, per_host: int, options: Mapping[str, Any]) -> float | None:
+    """How many requests a slow host is to have under way on average; None: however slow it is, as many as may be."""
+    asked: bool | None = options["autothrottle"]
+    target: float | None = options["target_concurrency"]
+    if asked is False and target is not None:
+        raise UsageError("--target-concurrency says how --autothrottle works; leave out --no-autothrottle")
+    if asked or target is not None or (asked is None and default.target is not None):
+        return target or per_host / 2
+    return None
 
 
 def _reach(options: Mapping[str, Any]) -> "Reach":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, RATE, SECONDS, SIZE
+from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, RATE, SECONDS, SIZE, TARGET
 from holdfast.domain.job import Durability, Pace
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     FC = TypeVar("FC")
 
-POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0)
+POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0, target=1.0)
 """For strangers' sites."""
 FAST = Pace(concurrency=16, per_host=16, delay_s=0.0)
 """For sites on this very machine."""
@@ -149,6 +149,24 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
             type=SECONDS,
             metavar="S",
             help=f"Seconds between two requests to a host [default: {POLITE.delay_s:g}; on loopback 0].",
+        ),
+        option(
+            "--autothrottle/--no-autothrottle",
+            default=None,
+            help="Ask hosts less often that answer slowly or refuse [default: yes; on loopback no].",
+        ),
+        option(
+            "--target-concurrency",
+            type=TARGET,
+            metavar="N",
+            help="With it, so many requests at a time to a host on average [default: half of --per-host].",
+        ),
+        option(
+            "--max-delay",
+            type=SECONDS,
+            default=60.0,
+            metavar="S",
+            help="With it, no more than S seconds between two requests to a host [default: 60].",
         ),
         option("--max-rate", type=RATE, metavar="N", help="At most N requests a second in all."),
     ),

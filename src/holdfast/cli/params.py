@@ -90,6 +90,7 @@ class Rate(click.ParamType[float]):
 
 COUNT = click.IntRange(min=1, max=10**15)
 AT_ONCE = click.IntRange(min=1, max=1000)
+TARGET = click.FloatRange(min=0.01, max=1000)
 SECONDS = Seconds()
 RATE = Rate()
 FILE = click.Path(path_type=Path, readable=False)

@@ -204,6 +204,8 @@ def pace(job: Job) -> str:
     """`16 at a time, 2 per host, 1 s between two`."""
     pace = job.pace
     parts = [f"{pace.concurrency} at a time", f"{pace.per_host} per host", f"{pace.delay_s:g} s between two"]
+    if pace.target is not None:
+        parts.append(f"{pace.target:g} on average where a host is slow")
     if pace.max_rate is not None:
         parts.append(f"{pace.max_rate:g} a second in all")
     return ", ".join(parts)

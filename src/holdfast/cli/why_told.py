@@ -121,6 +121,8 @@ def _judged(answer: Answer, own: Whereabouts | None) -> Iterator[Line]:
             else " (which line isn't known: it is not stored)"
         )
         yield "", f"robots.txt of its host forbids it{shown}", "yellow"
+    elif own.reason == "host_budget":
+        yield "", "its host had given as much as --host-pages or --host-bytes let it", "yellow"
     elif own.reason is not None and (why := says_of(own.reason, own.item.url)) is not None:
         yield "", f"when it was its turn, {why}", "yellow"
     elif (own.status == "skipped") != (verdict is not None) or (

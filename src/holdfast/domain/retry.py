@@ -11,7 +11,8 @@ RETRY_AFTER_CAP_S = 6 * 3600.0
 # 408 timeout, 425 too early, 429 throttled, 5xx of servers and of the proxies before them that pass again.
 # 501 and 505 are answers about the request itself: they don't change.
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 509, 520, 521, 522, 523, 524, 529})
-_THROTTLED = frozenset({429, 529})
+THROTTLED = frozenset({429, 529})
+"""The host speaks of itself, whatever it was asked for."""
 
 
 class Cause(StrEnum):
@@ -101,7 +102,7 @@ def cause_of_status(status: int, *, asked_to_wait: bool) -> Cause | None:
     """
     if status not in TRANSIENT_STATUSES:
         return None
-    return Cause.THROTTLED if asked_to_wait or status in _THROTTLED else Cause.SERVER
+    return Cause.THROTTLED if asked_to_wait or status in THROTTLED else Cause.SERVER
 
 
 def parse_retry_after(text: str | None, now: float, cap_s: float = RETRY_AFTER_CAP_S) -> float | None:

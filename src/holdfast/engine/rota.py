@@ -6,14 +6,15 @@ What it costs to find the next one doesn't grow with the number of hosts, but fo
 import heapq
 from collections import OrderedDict
 
-_STALE = 1_000
-"""So many entries of the heap may be out of date beyond those that aren't."""
+STALE = 1_000
+"""So many entries of the heap may be out of date beyond as many as aren't."""
 
 
 class Rota:
     """Hosts by id. Each stands in it once at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, stale: int = STALE) -> None:
+        self._stale = stale
         self._now = 0.0
         self._ready: OrderedDict[int, None] = OrderedDict()
         self._asleep: list[tuple[float, int, int]] = []
@@ -34,9 +35,7 @@ class Rota:
         self._number += 1
         self._entries[host] = self._number
         heapq.heappush(self._asleep, (due, self._number, host))
-        if len(self._asleep) > 2 * len(self._entries) + _STALE:
-            self._asleep = [entry for entry in self._asleep if self._counts(entry)]
-            heapq.heapify(self._asleep)
+        self._drop_stale()
         return self._asleep[0][1] == self._number
 
     def lead(self, host: int) -> None:
@@ -72,8 +71,7 @@ class Rota:
     @property
     def wake_at(self) -> float | None:
         """When the time of the next sleeper comes."""
-        while self._asleep and not self._counts(self._asleep[0]):
-            heapq.heappop(self._asleep)
+        self._drop_stale()
         return self._asleep[0][0] if self._asleep else None
 
     def _wake(self, now: float) -> None:
@@ -85,6 +83,13 @@ class Rota:
                 del self._entries[host]
                 self._ready[host] = None
                 self._woken = True
+
+    def _drop_stale(self) -> None:
+        if len(self._asleep) > 2 * len(self._entries) + self._stale:
+            self._asleep = [entry for entry in self._asleep if self._counts(entry)]
+            heapq.heapify(self._asleep)
+        while self._asleep and not self._counts(self._asleep[0]):
+            heapq.heappop(self._asleep)
 
     def _counts(self, entry: tuple[float, int, int]) -> bool:
         return self._entries.get(entry[2]) == entry[1]

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from protego import Protego as Robots
 
@@ -72,11 +73,48 @@ def test_a_contact_is_not_lost_behind_a_name_of_ones_own():
 
 
 def test_strangers_are_treated_politely_and_our_own_sites_fast():
-    assert asked("example.com").pace == POLITE == Pace(16, 2, 1.0)
+    assert asked("example.com").pace == POLITE == Pace(16, 2, 1.0, target=1.0)
     assert asked("localhost:8000").pace == FAST == Pace(16, 16, 0.0)
     assert asked("localhost:8000", "example.com").pace == POLITE
-    assert asked("example.com", "-c", "3", "--per-host", "1", "--delay", "0").pace == Pace(3, 1, 0.0)
+    assert asked("example.com", "-c", "3", "--per-host", "1", "--delay", "0").pace == Pace(
+        3, 1, 0.0, target=0.5
+    )
     assert asked("localhost", "--delay", "0.5").pace.delay_s == 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (["example.com"], 1.0),
+        (["example.com", "--per-host", "6"], 3.0),
+        (["example.com", "--target-concurrency", "0.5"], 0.5),
+        (["example.com", "--no-autothrottle"], None),
+        (["localhost"], None),
+        (["localhost", "--autothrottle"], 8.0),
+        (["localhost", "--target-concurrency", "2"], 2.0),
+    ],
+)
+def test_strangers_that_answer_slowly_are_asked_less_often_unless_told_otherwise(words, target):
+    assert asked(*words).pace.target == target
+
+
+def test_a_target_for_nothing_is_refused():
+    with pytest.raises(UsageError, match="leave out --no-autothrottle"):
+        asked("example.com", "--no-autothrottle", "--target-concurrency", "2")
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "many", "nan", "inf"])
+def test_a_rate_that_is_none_is_refused(rate):
+    with pytest.raises(click.UsageError, match="no number of requests a second"):
+        asked("example.com", "--max-rate", rate)
+
+
+def test_budgets_and_caps_arrive():
+    new = asked(
+        *["localhost", "--host-pages", "7", "--host-bytes", "2MB", "--max-rate", "0.5", "--max-delay", "9"]
+    )
+    assert (new.limits.host_pages, new.limits.host_bytes) == (7, 2_000_000)
+    assert (new.pace.max_rate, new.pace.max_delay_s) == (0.5, 9.0)
 
 
 def test_every_option_arrives():

@@ -22,6 +22,7 @@ from tests.unit.site.web_of_dict import (
 )
 
 from holdfast.domain.item import Done, Failed, Found, Outcome, Redirected, RetryAt, Skipped
+from holdfast.domain.job import Pace
 from holdfast.domain.retry import RetryPolicy
 from holdfast.domain.url import fingerprint
 from holdfast.pipelines.site.families import IN_A_ROW
@@ -210,6 +211,64 @@ def test_retry_after_holds_back_the_whole_host():
     assert isinstance(outcome, RetryAt)
     assert NOW + 120 <= outcome.due_at <= NOW + 130
     assert outcome.host_due_at == outcome.due_at
+
+
+def told_to_wait():
+    return reply(503, headers=(("Retry-After", "120"),))
+
+
+def test_a_page_that_says_so_again_while_its_host_answers_others_waits_alone():
+    async def story():
+        handler, _ = crawl({START: told_to_wait(), START + "other": page()})
+        clock = handler._setbacks._clock = StillClock()
+        first = await handler.handle(item())
+        assert first.host_due_at is not None
+        await handler.handle(item(START + "other"))
+        early = await handler.handle(item(attempts=1))
+        assert early.host_due_at is not None, "what was under way when it said so proves nothing"
+        clock.pass_by(early.due_at - NOW)
+        newcomer = await handler.handle(item())
+        assert newcomer.host_due_at is not None, "a page that was not waited for yet may speak for its host"
+        clock.pass_by(newcomer.due_at - clock.now)
+        await handler.handle(item(START + "other"))
+        return await handler.handle(item(attempts=2))
+
+    again = asyncio.run(story())
+    assert isinstance(again, RetryAt)
+    assert again.host_due_at is None
+    assert again.tried
+
+
+def test_too_many_requests_concern_the_host_whoever_hears_it():
+    async def story():
+        handler, _ = crawl({START: reply(429), START + "other": page()})
+        clock = handler._setbacks._clock = StillClock()
+        await handler.handle(item())
+        clock.pass_by(7200.0)
+        await handler.handle(item(START + "other"))
+        return await handler.handle(item(attempts=1))
+
+    assert asyncio.run(story()).host_due_at is not None
+
+
+def test_a_slow_host_is_asked_less_often_where_that_was_asked_for():
+    told = []
+
+    async def story(target):
+        told.clear()
+        slow = replace(page(), elapsed_s=6.0)
+        handler, _ = crawl(
+            {START: slow}, pace=Pace(4, 2, 0.5, target=target), repace=lambda *said: told.append(said)
+        )
+        first = await handler.meet("https://example.com")
+        await handler.handle(item())
+        return first, await handler.meet("https://example.com")
+
+    before, after = asyncio.run(story(1.0))
+    assert (before.delay_s, after.delay_s) == (0.5, 3.0)
+    assert told == [(1, after)]
+    before, after = asyncio.run(story(None))
+    assert (before, told) == (after, [])
 
 
 def test_retry_after_as_a_date_is_read_against_the_servers_own_clock():

@@ -16,7 +16,7 @@ from holdfast.domain.url import origin
 from holdfast.pipelines.site.handler import SiteHandler
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.fetcher import FetchFailed, Request, Response
-from holdfast.ports.pipeline import PipelineRun
+from holdfast.ports.pipeline import HostPace, PipelineRun
 
 NOW = 1_800_000_000.0
 START = "https://example.com/"
@@ -132,10 +132,14 @@ def crawl(
     spec: SiteSpec | None = None,
     cursor: Mapping[str, Any] | None = None,
     outside: Collection[str] = (),
+    *,
+    pace: Pace | None = None,
+    repace: Callable[[int, HostPace], None] = lambda _id, _pace: None,
     **limits: Any,
 ) -> tuple[SiteHandler, Web]:
     web = Web({"https://example.com/robots.txt": reply(404), **answers})
-    run = PipelineRun(job(spec or SiteSpec((START,)), **limits), cursor or {}, outside)
+    asked = job(spec or SiteSpec((START,)), **limits)
+    run = PipelineRun(replace(asked, pace=pace or asked.pace), cursor or {}, outside, repace)
     return SiteHandler(run, web, StillClock(), lambda: 0.5), web
 
 

@@ -26,6 +26,7 @@ _MEANS: Final = {
     "robots_unreachable": "robots.txt could not be had",
     "poison": "crashed the crawler twice",
     "robots": "robots.txt forbids it",
+    "host_budget": "its host has given as much as it may",
     "external": "leads out of scope",
     "external, only counted": "out of scope, too many to keep",
     "too_long": "the URL is too long",

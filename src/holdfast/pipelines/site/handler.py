@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from holdfast.crawl.outage import Outages
 from holdfast.crawl.robots import FOR_GOOD, Robots, Rules, Unknown
+from holdfast.crawl.throttle import Throttle
 from holdfast.domain.item import Failed, Item, Outcome, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
 from holdfast.domain.url import hostname
@@ -47,6 +48,10 @@ class SiteHandler:
         self._outages = Outages(clock, jitter, policy)
         self._robots = Robots(fetcher, clock, jitter, user_agent=agent, policy=policy, outages=self._outages)
         self._setbacks = Setbacks(clock, jitter, policy, self._outages)
+        self._repace = run.repace
+        self._throttle: Throttle | None = None
+        if self._pace.target is not None:
+            self._throttle = Throttle(clock, target=self._pace.target, max_delay_s=self._pace.max_delay_s)
         self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
         self._page = PageRoom(belonging)
@@ -63,6 +68,10 @@ class SiteHandler:
 
     async def meet(self, host: str) -> HostPace:
         """Ask for robots.txt. With a crawl-delay: one request at a time, with that delay or ours."""
+        pace = await self._learnt(host)
+        return pace if self._throttle is None else self._throttle.met(host, pace)
+
+    async def _learnt(self, host: str) -> HostPace:
         pace = HostPace(self._pace.per_host, self._pace.delay_s, machine=hostname(f"{host}/"))
         if self._spec.ignore_robots:
             return replace(pace, asked=False)
@@ -90,8 +99,14 @@ class SiteHandler:
         except FetchFailed as failed:
             return self._setbacks.unfetched(item, failed)
         status = response.status
+        if self._throttle is not None:
+            pace = self._throttle.answered(item.host, status, response.elapsed_s)
+            if pace is not None:
+                self._repace(item.host_id, pace)
         if status < 500:  # noqa: PLR2004 - server errors
             self._outages.answered(item.host)
+        if status < 400:  # noqa: PLR2004 - what was asked for
+            self._setbacks.answered(item.host)
         if 200 <= status < 300:  # noqa: PLR2004 - success
             return await self._page.receive(item, response)
         if status in REDIRECTS:

@@ -1,10 +1,13 @@
 """What becomes of an item that gave no good answer: tried again, waited for, or failed with its evidence."""
 
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
 from holdfast.domain.item import Failed, Item, Outcome, RetryAt
 from holdfast.domain.retry import (
+    THROTTLED,
     Cause,
     GiveUp,
     RetryPolicy,
@@ -15,6 +18,17 @@ from holdfast.domain.retry import (
 from holdfast.pipelines.site.facts import record_of
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import FetchFailed, Response
+
+MAX_WISHES = 20_000
+"""So many hosts are remembered that asked to be left alone."""
+
+
+@dataclass(slots=True)
+class _Wish:
+    """A host was left alone until then (on the monotonic clock); whether it gave what it was asked for since."""
+
+    until: float
+    answered_since: bool = False
 
 
 class Setbacks:
@@ -27,6 +41,7 @@ class Setbacks:
         self._jitter = jitter
         self._policy = policy
         self._outages = outages
+        self._wishes: OrderedDict[str, _Wish] = OrderedDict()
 
     def unfetched(self, item: Item, failed: FetchFailed) -> Outcome:
         """There was no whole response."""
@@ -50,8 +65,26 @@ class Setbacks:
             outage = self._outage(item, reason, surely=False)
             if outage is not None:
                 return outage
-        again = None if cause is None else self._again(item, cause, reason, wish)
+        own = self._own(item, response.status)
+        again = None if cause is None else self._again(item, cause, reason, wish, own=own)
         return again or failed(reason, response)
+
+    def answered(self, host: str) -> None:
+        """It gave what it was asked for."""
+        wish = self._wishes.get(host)
+        if wish is not None and wish.until <= self._clock.monotonic():
+            wish.answered_since = True
+
+    def _own(self, item: Item, status: int) -> bool:
+        """Whether it is the page's own wish: its host was left alone for it, and has answered others since."""
+        wish = self._wishes.get(item.host)
+        return status not in THROTTLED and item.attempts > 0 and wish is not None and wish.answered_since
+
+    def _heed(self, host: str, delay_s: float) -> None:
+        self._wishes[host] = _Wish(self._clock.monotonic() + delay_s)
+        self._wishes.move_to_end(host)
+        if len(self._wishes) > MAX_WISHES:
+            self._wishes.popitem(last=False)
 
     def _outage(self, item: Item, reason: str, *, surely: bool) -> RetryAt | None:
         """Its host is down, which is not the item's fault: later, and not counted."""
@@ -61,12 +94,17 @@ class Setbacks:
         due = self._clock.wall() + wait_s
         return RetryAt(due, reason, due, tried=False)
 
-    def _again(self, item: Item, cause: Cause, reason: str, wish_s: float | None = None) -> RetryAt | None:
+    def _again(
+        self, item: Item, cause: Cause, reason: str, wish_s: float | None = None, *, own: bool = False
+    ) -> RetryAt | None:
         decision = self._policy.decide(cause, item.attempts, self._jitter(), wish_s)
         if isinstance(decision, GiveUp):
             return None
         due = self._clock.wall() + decision.delay_s
-        return RetryAt(due, reason, due if cause is Cause.THROTTLED else None)
+        if cause is not Cause.THROTTLED or own:
+            return RetryAt(due, reason)
+        self._heed(item.host, decision.delay_s)
+        return RetryAt(due, reason, due)
 
 
 def failed(reason: str, response: Response) -> Failed:
