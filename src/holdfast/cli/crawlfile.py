@@ -6,10 +6,8 @@ command takes: no option is named here, and each value passes the same checks as
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,6 +75,8 @@ def refuse_strangers(path: Path) -> None:
 
 def read(path: Path) -> CrawlFile:
     """The file's tables. UsageError says what it can't be read for."""
+    import tomllib
+
     shown = clean(str(path), 500)
     try:
         with path.open("rb") as file:
@@ -260,6 +260,8 @@ def _table(value: object, what: str) -> Table:
 def _known(keys: Collection[str], known: Collection[str], where: str) -> None:
     for key in keys:
         if key not in known:
+            from difflib import get_close_matches
+
             close = get_close_matches(key, known, 1)
             hint = f"did you mean {close[0]}?" if close else f"it knows: {', '.join(sorted(known))}"
             raise UsageError(f"{where} an unknown {clean(repr(key), 60)}; {hint}")

@@ -67,6 +67,7 @@ def crawl_options(command: FC) -> FC:
 
 
 FIELD: Final = ("--field", "fields")
+"""The option by which crawl and export are asked for columns of one's own; FIELD_HOW is what click is told of it."""
 FIELD_HOW: Final[dict[str, Any]] = {
     "multiple": True,
     "metavar": "NAME=HOW",

@@ -2,7 +2,7 @@
 
 Each has at most one batch at a time, and batches come back in the order in which they were given: so memory is bounded,
 and the file is the same, byte by byte, as one process would write it. They talk over their standard streams; whoever
-finds its input closed ends, however the export has ended. `python -m holdfast.output.crew` is one of them.
+finds its input closed ends, however the export has ended.
 """
 
 import os
@@ -23,6 +23,8 @@ WORTH_IT: Final = 2_000
 MOST: Final = 16
 """Beyond that the one who writes the file is what others wait for."""
 
+_PROGRAM: Final = "import sys; sys.path[:] = {path!r}; from holdfast.output.crew import main; main()"
+
 Make = Callable[[Any], Any]
 """What makes a result of a batch. It and its arguments travel: they can be pickled."""
 
@@ -30,7 +32,7 @@ Make = Callable[[Any], Any]
 def hands(rows: int) -> int:
     """How many processes are worth it for so many rows: 0 means none beside this one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST) if cores > 1 and rows >= WORTH_IT else 0
+    return min(cores, MOST) if cores > 1 and rows >= WORTH_IT and sys.executable else 0
 
 
 class Crew:
@@ -74,10 +76,10 @@ class _Worker:
     """One process, from this side."""
 
     def __init__(self, make: Make) -> None:
-        # A session of its own: Ctrl-C at the terminal is for the one who writes the file. -P: what lies in the current
-        # directory is no module of ours.
+        # A session of its own: Ctrl-C at the terminal is for the one who writes the file. It finds modules where we do,
+        # and nowhere else: what lies in the current directory is none of ours.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "holdfast.output.crew"],
+            [sys.executable, "-P", "-c", _PROGRAM.format(path=[place for place in sys.path if place])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -146,7 +148,3 @@ def main() -> None:
         work(sys.stdin.buffer, sys.stdout.buffer)
     # What Python would still flush goes nowhere.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()
