@@ -28,6 +28,15 @@ def skipped(holdfast):
     return dict(holdfast.read("SELECT reason, count(*) FROM items WHERE status = 'skipped' GROUP BY 1"))
 
 
+def told_of(holdfast, reason):
+    """What `why` says of an address that was left out for that reason."""
+    url = holdfast.read(f"SELECT url FROM items WHERE reason = '{reason}' LIMIT 1")[0][0]
+    told = holdfast.run("why", url)
+    assert told.code == 0, told
+    assert f"skipped ({reason})" in told.out
+    return told.out
+
+
 def test_relative_links_on_every_page_below_end(holdfast, endless):
     # given a server that answers every path alike, with links that lead ever deeper
     endless.site = Site(Endless(lambda path: page(f"soft 404 of {path}", "more/", "about/"), "more/"))
@@ -44,6 +53,7 @@ def test_many_relative_links_on_one_page_for_every_path_end_before_they_multiply
     crawled(holdfast, endless)
     assert {"trap_loop"} <= set(skipped(holdfast)) <= {"trap_loop", "trap_repeated"}
     assert endless.served < 700
+    assert "names, below itself, the very directories" in told_of(holdfast, "trap_loop")
 
 
 def test_a_calendar_without_end_ends(holdfast, endless):
@@ -51,10 +61,7 @@ def test_a_calendar_without_end_ends(holdfast, endless):
     crawled(holdfast, endless)
     assert set(skipped(holdfast)) == {"trap_barren"}
     assert 40 < endless.served < 700
-    told = holdfast.run(
-        "why", next(iter(holdfast.read("SELECT url FROM items WHERE reason = 'trap_barren'")))[0]
-    )
-    assert "50 pages in a row" in told.out
+    assert "50 pages in a row like" in told_of(holdfast, "trap_barren")
 
 
 def test_a_list_that_goes_on_behind_its_end_ends_and_is_there_whole(holdfast, endless):
@@ -111,6 +118,8 @@ def test_every_choice_and_order_of_parameters_is_not_asked_for(holdfast, endless
     endless.site = Site(Endless(answer, "/shop"))
     crawled(holdfast, endless)
     assert set(skipped(holdfast)) == {"trap_order", "trap_facets"}
+    assert "in another order had been asked for" in told_of(holdfast, "trap_order")
+    assert "32 other choices of 3 or more parameters" in told_of(holdfast, "trap_facets")
     asked = [path.partition("?")[2].split("&") for path in endless.counts() if path.startswith("/shop?")]
     assert len(asked) == 8 + 28 + 32
     assert len({tuple(sorted(pairs)) for pairs in asked}) == len(asked)

@@ -125,12 +125,13 @@ async def _robots_line(home: "Home", job: "Job", own: "Whereabouts | None") -> s
 
 
 async def _reading(home: "Home", job: "Job", record: "RecordRow") -> "Reading | None":
+    from holdfast.domain.errors import StorageFailed
     from holdfast.engine.rejudge import read_body
     from holdfast.ports.segments import DamagedRecord
 
     try:
         return read_body(home.tools, job, record)
-    except DamagedRecord:
+    except (DamagedRecord, StorageFailed):
         return None
 
 

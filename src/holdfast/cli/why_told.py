@@ -12,8 +12,8 @@ from holdfast.cli.words import clean, number, plural, size
 from holdfast.domain.commit import Location
 from holdfast.domain.url import fingerprint
 from holdfast.engine.trace import Step
-from holdfast.pipelines.site.families import says_of
 from holdfast.pipelines.site.judge import Ruling
+from holdfast.pipelines.site.why import beyond_the_judge
 from holdfast.ports.ledger import RecordRow, Whereabouts
 
 _LABEL = 12
@@ -123,8 +123,8 @@ def _judged(answer: Answer, own: Whereabouts | None) -> Iterator[Line]:
         yield "", f"robots.txt of its host forbids it{shown}", "yellow"
     elif own.reason == "host_budget":
         yield "", "its host had given as much as --host-pages or --host-bytes let it", "yellow"
-    elif own.reason is not None and (why := says_of(own.reason, own.item.url)) is not None:
-        yield "", f"when it was its turn, {why}", "yellow"
+    elif own.reason is not None and (why := beyond_the_judge(own.reason, own.item.url)) is not None:
+        yield "", clean(why, _LONG), "yellow"
     elif (own.status == "skipped") != (verdict is not None) or (
         verdict is not None and own.reason != verdict
     ):
@@ -203,6 +203,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         ],
         "verdict": (verdict := answer.rulings[-1].verdict) and verdict.value,
         "robots_line": answer.robots_line,
+        "beyond": beyond_the_judge(own.reason or "", answer.url) if own is not None else None,
         "redirects": [
             {**_whereabouts_json(at), "url": at.item.url, "stored": _record_json(stored)}
             for at, stored in answer.trace.onward

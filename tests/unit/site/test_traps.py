@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.domain.url import canonical
+from holdfast.output.report.reasons import meaning
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.links import all_findings
 from holdfast.pipelines.site.pipeline import SitePipeline
@@ -281,3 +282,7 @@ def test_a_page_that_names_its_own_directories_below_itself_leads_round_in_circl
 )
 def test_directories_of_real_sites_do_not(base, urls):
     assert loop_below(SITE + base, [SITE + url for url in urls]) is None
+
+
+def test_the_report_knows_what_each_trap_means():
+    assert all(meaning(trap.value) for trap in Trap)

@@ -135,21 +135,6 @@ class Families:
         return name
 
 
-def says_of(trap: str, url: str) -> str | None:
-    """Why an address was given up when it was its turn; None where that is not ours to say."""
-    match trap:
-        case Trap.BARREN:
-            return f"{IN_A_ROW} pages in a row of addresses like {family(url)} had said nothing new"
-        case Trap.ORDER:
-            return "the same parameters in another order had been asked for"
-        case Trap.FACETS:
-            return (
-                f"{KEY_SETS} other choices of {MANY_KEYS} and more parameters of that path had been asked for"
-            )
-        case _:
-            return None
-
-
 def _key(pair: str) -> str:
     return pair.partition("=")[0]
 

@@ -8,11 +8,12 @@ from holdfast.crawl.robots import deciding_line
 from holdfast.domain.item import Item, Record
 from holdfast.domain.job import Job
 from holdfast.pipelines.site.facts import base_of
+from holdfast.pipelines.site.families import IN_A_ROW, KEY_SETS, MANY_KEYS, family
 from holdfast.pipelines.site.handler import DEFAULT_USER_AGENT
 from holdfast.pipelines.site.judge import Judge
 from holdfast.pipelines.site.seeds import Notes, judge_for
 from holdfast.pipelines.site.spec import SiteSpec
-from holdfast.pipelines.site.traps import sessionless
+from holdfast.pipelines.site.traps import Trap, sessionless
 from holdfast.ports.segments import Reading
 
 
@@ -38,3 +39,19 @@ def robots_line(job: Job, url: str, robots_txt: Reading) -> str | None:
     """The line of a stored robots.txt that shuts the address out, if one does."""
     agent = SiteSpec.from_json(job.spec).user_agent or DEFAULT_USER_AGENT
     return deciding_line(robots_txt.body, agent, url)
+
+
+def beyond_the_judge(reason: str, url: str) -> str | None:
+    """Why an address was left out that no rule of the judge shuts out; None where that is not a trap's doing."""
+    match reason:
+        case Trap.LOOP:
+            return "the page that it was found on names, below itself, the very directories that it lies in"
+        case Trap.BARREN:
+            return f"when it was its turn, {IN_A_ROW} pages in a row like {family(url)} had said nothing new"
+        case Trap.ORDER:
+            return "when it was its turn, the same parameters in another order had been asked for"
+        case Trap.FACETS:
+            many = f"{KEY_SETS} other choices of {MANY_KEYS} or more parameters"
+            return f"when it was its turn, {many} had been asked for at that path"
+        case _:
+            return None
