@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from holdfast.web.warc.names import job_folder
 
 if TYPE_CHECKING:
     from holdfast.pipelines.site.spec import SiteSpec
+    from holdfast.web.transfer import FetchLimits
     from holdfast.web.ways import Ways
 
 USER_AGENT = f"Holdfast/{holdfast.__version__}"
@@ -168,20 +169,35 @@ def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> H
     from holdfast.pipelines.site.handler import SiteHandler
     from holdfast.pipelines.site.spec import SiteSpec
     from holdfast.web.curl import CurlFetcher
-    from holdfast.web.transfer import FetchLimits
 
     _keep_freed_memory()
     _look_for_cycles_seldom()
-    fetch = settings.fetch
+    fetch, spec = settings.fetch, SiteSpec.from_json(run.job.spec)
     fetcher = CurlFetcher(
         user_agent(run.job),
         clock,
-        limits=FetchLimits(connect_s=fetch.connect_s, total_s=fetch.total_s, body_bytes=fetch.body_bytes),
+        limits=_fetch_limits(fetch, spec.reach.bandwidth, run.job.pace.concurrency),
         connections=max(16, run.job.pace.concurrency),
         ca_file=None if fetch.ca_file is None else str(fetch.ca_file),
-        ways=_ways(SiteSpec.from_json(run.job.spec), settings, clock),
+        ways=_ways(spec, settings, clock),
     )
     return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
+
+
+def _fetch_limits(fetch: FetchSettings, bandwidth: int | None, concurrency: int) -> "FetchLimits":
+    """Where we hold transfers back ourselves, the largest body's share of the bandwidth gives it the time it needs."""
+    from holdfast.web.transfer import FetchLimits
+
+    plain = FetchLimits(connect_s=fetch.connect_s, total_s=fetch.total_s, body_bytes=fetch.body_bytes)
+    if bandwidth is None:
+        return plain
+    share_s = bandwidth / concurrency
+    return replace(
+        plain,
+        bytes_s=bandwidth,
+        total_s=fetch.total_s + fetch.body_bytes / share_s,
+        slow_bytes_s=max(1, min(plain.slow_bytes_s, int(share_s / 10))),
+    )
 
 
 def _keep_freed_memory() -> None:

@@ -89,3 +89,16 @@ def test_an_authority_of_ones_own_is_believed_and_any_certificate_with_the_optio
             == 0
         )
         assert holdfast.run("crawl", f"{server.url}/", "--fresh", "--insecure").code == 0
+
+
+def test_a_crawl_keeps_to_its_bandwidth(holdfast, tmp_path):
+    page = "".join(f'<a href="/{n}">x</a>' for n in range(30)).encode()
+    answers = {"/": Answer(200, page)} | {
+        f"/{n}": Answer(200, b"<p>" + bytes([65 + n]) * 50_000) for n in range(30)
+    }
+    with serving(Site(answers), tmp_path / "access.log") as server:
+        ended = holdfast.run("crawl", server.start, "--bandwidth", "1MB", "--json")
+        assert (ended.code, ended.json["pages"]) == (0, 31)
+        assert ended.json["bytes"] / ended.json["seconds"] < 1.2e6
+        refused = holdfast.run("crawl", server.start, "--bandwidth", "5KB", "--fresh")
+    assert (refused.code, "10,000" in refused.sentence) == (2, True)

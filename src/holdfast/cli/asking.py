@@ -101,6 +101,7 @@ def _reach(options: Mapping[str, Any]) -> "Reach":
         proxies=options["proxy"],
         insecure=options["insecure"],
         allow_private=options["allow_private"],
+        bandwidth=options["bandwidth"],
     )
 
 

@@ -170,6 +170,12 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
             help="With it, no more than S seconds between two requests to a host [default: 60].",
         ),
         option("--max-rate", type=RATE, metavar="N", help="At most N requests a second in all."),
+        option(
+            "--bandwidth",
+            type=SIZE,
+            metavar="B",
+            help="Take no more than B per second from all hosts together, such as 500KB.",
+        ),
     ),
     "Manners": (
         option("--ignore-robots", is_flag=True, help="Don't ask for robots.txt."),

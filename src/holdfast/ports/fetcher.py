@@ -34,6 +34,9 @@ class Response:
     set_cookies: tuple[str, ...] = field(default=(), repr=False)
     """What `Set-Cookie` said where `headers` don't hold it, because it is a secret. Never stored."""
 
+    room: object = field(default=None, repr=False, compare=False)
+    """What a large one takes of the memory that is there for responses: let go of it with the response."""
+
     def header(self, name: str) -> str | None:
         """The first header of that name (given in lower case), or None."""
         for key, value in self.headers:
@@ -43,7 +46,9 @@ class Response:
 
     def undecoded(self) -> "Response":
         """All that a segment needs: without the decoded body, which the payload gives again."""
-        return self if self.body is self.payload else replace(self, body=b"")
+        if self.body is self.payload:
+            return self if self.room is None else replace(self, room=None)
+        return replace(self, body=b"", room=None)
 
 
 class FetchFailed(Exception):

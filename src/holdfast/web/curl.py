@@ -11,6 +11,7 @@ from holdfast.ports.fetcher import FetchFailed, Request, Response
 from holdfast.web.access.proxies import FAULTS, Proxies, Proxy
 from holdfast.web.access.secrets import Lent
 from holdfast.web.coding import ACCEPTED, codings, decode
+from holdfast.web.flow import Flow
 from holdfast.web.head import Head, Headers, Place, merge, parse_head, place, request_head, request_lines
 from holdfast.web.reactor import Reactor
 from holdfast.web.reasons import failure
@@ -78,14 +79,22 @@ class CurlFetcher:
         return await self._fetch(request, where, said, None)
 
     async def _fetch(self, request: Request, where: Place, said: _Said, proxy: Proxy | None) -> Response:
-        if self._reactor is None:
-            self._reactor = Reactor(self._connections)
-        transfer = self._idle.pop() if self._idle else self._new_transfer()
+        reactor = self._running_reactor()
+        if self._limits.bytes_s is not None:
+            await reactor.flow.turn()
+        transfer = self._idle.pop() if self._idle else self._new_transfer(reactor.flow)
         transfer.ask(self._sending(request, where, said, proxy))
         try:
-            return await self._exchange(self._reactor, transfer, request, where, said)
+            return await self._exchange(reactor, transfer, request, where, said)
         finally:
             self._put_back(transfer)
+
+    def _running_reactor(self) -> Reactor:
+        if self._reactor is None:
+            limits = self._limits
+            flow = Flow(self._clock.monotonic, memory_bytes=limits.memory_bytes, bytes_s=limits.bytes_s)
+            self._reactor = Reactor(self._connections, flow)
+        return self._reactor
 
     async def _fetch_by_proxy(
         self, proxies: Proxies, request: Request, where: Place, said: _Said
@@ -152,6 +161,7 @@ class CurlFetcher:
     async def _exchange(
         self, reactor: Reactor, transfer: Transfer, request: Request, where: Place, said: _Said
     ) -> Response:
+        flow = reactor.flow
         fetched_at, started = self._clock.wall(), self._clock.monotonic()
         try:
             code, message = await reactor.start(transfer.easy)
@@ -159,6 +169,7 @@ class CurlFetcher:
             reactor.drop(transfer.easy)
             raise
         elapsed_s = self._clock.monotonic() - started
+        flow.cost(transfer.head_bytes)
         if code:
             broken = transfer.broken(code, message)
             raise failure(broken, total_s=self._limits.total_s, header_bytes=self._limits.header_bytes)
@@ -168,6 +179,9 @@ class CurlFetcher:
         payload = transfer.payload
         if len(payload) > transfer.cap:
             raise FetchFailed("too_large", f"more than {transfer.cap} bytes", transient=False)
+        if flow.full:
+            await flow.relief()
+        body = self._body(head, payload)
         return Response(
             url=request.url,
             status=head.status,
@@ -175,11 +189,12 @@ class CurlFetcher:
             reason_phrase=head.reason_phrase,
             headers=head.headers if said.lent is None else said.lent.told(head.headers),
             payload=payload,
-            body=self._body(head, payload),
+            body=body,
             request_head=request_head(where, said.shown),
             ip=transfer.ip,
             fetched_at=fetched_at,
             elapsed_s=elapsed_s,
+            room=flow.hand_out(len(payload) if body is payload else len(payload) + len(body)),
             set_cookies=() if said.lent is None else self._set_cookies(request.url, head.headers),
         )
 
@@ -214,8 +229,8 @@ class CurlFetcher:
             return payload
         return decode(payload, codings(applied), self._limits.decoded_bytes, framed=framed)
 
-    def _new_transfer(self) -> Transfer:
-        return Transfer(self._limits, self._ca_file, self._own_said.lines, self._ways.guard)
+    def _new_transfer(self, flow: Flow) -> Transfer:
+        return Transfer(self._limits, self._ca_file, self._own_said.lines, flow, self._ways.guard)
 
     def _put_back(self, transfer: Transfer) -> None:
         transfer.forget()

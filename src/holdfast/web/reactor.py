@@ -14,6 +14,7 @@ from typing import Final
 import pycurl  # type: ignore[import-untyped]  # has no types
 
 from holdfast.ports.fetcher import FetchFailed
+from holdfast.web.flow import Flow
 
 _NEVER: Final = float("inf")
 
@@ -24,9 +25,14 @@ Ended = tuple[int, str]
 class Reactor:
     """Runs easy handles to their end. Belongs to the loop that was running when it was made."""
 
-    def __init__(self, connections: int) -> None:
+    def __init__(self, connections: int, flow: Flow) -> None:
         self._loop = asyncio.get_running_loop()
         self._running: dict[pycurl.Curl, asyncio.Future[Ended]] = {}
+        self.flow = flow
+        self._held_back: dict[pycurl.Curl, None] = {}
+        self._gathering: asyncio.Handle | None = None
+        self._payment: asyncio.TimerHandle | None = None
+        flow.on_room = self._let_go
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}
         self._timer: asyncio.Handle | None = None
@@ -49,18 +55,21 @@ class Reactor:
         """Give up a transfer; nothing happens if it has ended already."""
         if self._running.pop(easy, None) is not None:
             self._multi.remove_handle(easy)
+            self._gone(easy)
 
     def close(self) -> None:
         """Give up all transfers, FetchFailed(closed) for those who wait, and close every connection."""
         self._loop.remove_reader(self._selector.fileno())
         running, self._running = self._running, {}
+        self._held_back.clear()
         for easy, future in running.items():
             self._multi.remove_handle(easy)
             if not future.done():
                 future.set_exception(FetchFailed("closed", transient=True))
         self._multi.close()
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._payment, self._gathering):
+            if timer is not None:
+                timer.cancel()
         self._selector.close()
 
     def _watch(self, events: int, fd: int, _multi: pycurl.CurlMulti, _data: object) -> None:
@@ -82,10 +91,12 @@ class Reactor:
         self._selector.register(fd, events)
 
     def _sockets_ready(self) -> None:
-        act = self._multi.socket_action
+        act, flow = self._multi.socket_action, self.flow
         for key, events in self._selector.select(0):
             if key.fd in self._watched:  # an earlier one of this round may have ended this one
                 act(key.fd, events)
+                if flow.pressed:
+                    self._hold_back()
         self._collect()
 
     def _wake_in(self, timeout_ms: int) -> None:
@@ -116,6 +127,8 @@ class Reactor:
             return
         self._due = _NEVER
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        if self.flow.pressed:
+            self._hold_back()
         self._collect()
 
     def _collect(self) -> None:
@@ -133,5 +146,58 @@ class Reactor:
         if future is None:
             return
         self._multi.remove_handle(easy)
+        self._gone(easy)
         if not future.done():
             future.set_result(ended)
+
+    # -- what comes in too fast, or is too much
+
+    def _hold_back(self) -> None:
+        """Pause all transfers, but for the one that may go on."""
+        free = self._may_go_on()
+        for easy in self._running:
+            if easy is not free:
+                with suppress(pycurl.error):  # it has no connection: not yet, or no longer
+                    easy.pause(pycurl.PAUSE_RECV)
+                    self._held_back.setdefault(easy)
+        self._wait_for_payment()
+
+    def _may_go_on(self) -> pycurl.Curl | None:
+        """Where memory is full: the oldest, unless bodies that are whole already wait for room."""
+        if self.flow.in_debt or self.flow.crowded or not self._running:
+            return None
+        return next(iter(self._running))
+
+    def _wait_for_payment(self) -> None:
+        if self._payment is None and self.flow.in_debt:
+            self._payment = self._loop.call_later(self.flow.debt_s(), self._paid)
+
+    def _paid(self) -> None:
+        self._payment = None
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """One after the other, those first that have waited longest, until it is too much again."""
+        while self._held_back and not self.flow.in_debt:
+            easy = self._may_go_on() if self.flow.full else next(iter(self._held_back))
+            if easy is None or easy not in self._held_back:
+                return
+            del self._held_back[easy]
+            with suppress(pycurl.error):
+                easy.pause(pycurl.PAUSE_CONT)
+            # It takes what is there for it before anybody else is let go.
+            self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            if self._gathering is None:
+                self._gathering = self._loop.call_soon(self._gather)
+            if self.flow.pressed:
+                self._hold_back()
+        self._wait_for_payment()
+
+    def _gather(self) -> None:
+        self._gathering = None
+        self._collect()
+
+    def _gone(self, easy: pycurl.Curl) -> None:
+        if self._held_back:
+            self._held_back.pop(easy, None)
+            self._let_go()

@@ -12,6 +12,7 @@ import pycurl  # type: ignore[import-untyped]  # has no types
 
 from holdfast.web.access.proxies import Proxy
 from holdfast.web.coding import DECODED_BYTES
+from holdfast.web.flow import MEMORY_BYTES, Flow
 from holdfast.web.guard import Guard
 from holdfast.web.reasons import Broken, BrokenProxy
 
@@ -30,6 +31,10 @@ class FetchLimits:
     """Of the payload as it comes off the wire."""
     decoded_bytes: int = DECODED_BYTES
     header_bytes: int = 64 * 1024
+    memory_bytes: int = MEMORY_BYTES
+    """So much of bodies in memory, and only one of them still grows."""
+    bytes_s: int | None = None
+    """So much comes in per second, all transfers together."""
 
 
 _SYSTEM_ROOTS: Final = (
@@ -49,6 +54,8 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 """What a proxy answers to CONNECT is no part of the response. pycurl has no name for it."""
 _CHUNKS_OF: Final = 128 * 1024
 """curl's receive buffer: a page comes in one or two pieces."""
+_SMALL_CHUNKS_OF: Final = 16 * 1024
+"""Where what comes per second is capped: curl reads several at once before anybody can tell it to stop."""
 
 
 class Sending(NamedTuple):
@@ -94,11 +101,12 @@ class Transfer:
     """A handle and what it received. `head` and `payload` are whole once libcurl reports success."""
 
     def __init__(
-        self, limits: FetchLimits, ca_file: str, lines: list[bytes], guard: Guard | None = None
+        self, limits: FetchLimits, ca_file: str, lines: list[bytes], flow: Flow, guard: Guard | None = None
     ) -> None:
         self.easy = pycurl.Curl()
         self._head: list[bytes] = []
         self._pieces: list[bytes] = []
+        self._flow = flow
         self._lines = lines
         self._fresh = False
         self._verified = True
@@ -113,14 +121,14 @@ class Transfer:
 
     def _set_constants(self, limits: FetchLimits, ca_file: str) -> None:
         option = self.easy.setopt
-        # list.append as the callback: no Python code of ours runs per header line or per piece of a body.
+        # list.append as the callback: no Python code of ours runs per header line.
         option(pycurl.HEADERFUNCTION, self._head.append)
-        option(pycurl.WRITEFUNCTION, self._pieces.append)
+        option(pycurl.WRITEFUNCTION, self._receive)
         option(pycurl.HTTPHEADER, self._lines)
         option(
             pycurl.MAXFILESIZE_LARGE, self._cap
         )  # looks at Content-Length first, then counts while streaming
-        option(pycurl.BUFFERSIZE, _CHUNKS_OF)
+        option(pycurl.BUFFERSIZE, _CHUNKS_OF if limits.bytes_s is None else _SMALL_CHUNKS_OF)
         option(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         option(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
         option(pycurl.FOLLOWLOCATION, 0)
@@ -186,6 +194,11 @@ class Transfer:
         return b"".join(self._head)
 
     @property
+    def head_bytes(self) -> int:
+        """How long they are."""
+        return sum(map(len, self._head))
+
+    @property
     def payload(self) -> bytes:
         """The body as it came, without transfer codings."""
         pieces = self._pieces
@@ -211,6 +224,10 @@ class Transfer:
             None if self._proxy is None else self._broken_proxy(self._proxy),
             "" if self._opened else self._refused,
         )
+
+    def _receive(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._flow.came(len(piece))
 
     def _broken_proxy(self, proxy: Proxy) -> BrokenProxy:
         known = self.easy.getinfo
@@ -242,7 +259,10 @@ class Transfer:
     def forget(self) -> None:
         """Make ready for the next request."""
         self._head.clear()
-        self._pieces.clear()
+        if self._pieces:
+            count = sum(map(len, self._pieces))
+            self._pieces.clear()
+            self._flow.forgotten(count)
         self._opened, self._refused = False, ""
 
     def close(self) -> None:

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.domain.errors import AccessRefused
+from holdfast.domain.errors import AccessRefused, UsageError
+
+LEAST_BANDWIDTH: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,12 @@ class Reach:
     """Hosts needn't prove who they are, but for those that are sent something of the access or cookie file."""
     allow_private: bool = False
     """Loopback, private and link-local addresses may be reached, whatever the start URLs are."""
+    bandwidth: int | None = None
+    """So many bytes come in per second, at most."""
 
     def __post_init__(self) -> None:
+        if self.bandwidth is not None and self.bandwidth < LEAST_BANDWIDTH:
+            raise UsageError(f"a crawl can't live on less than {LEAST_BANDWIDTH:,} bytes per second")
         for line in self.headers:
             _check_header(line)
         for proxy in self.proxies:

@@ -24,6 +24,7 @@ async def visit(fetcher: Fetcher, url: str) -> Response:
         header = "; ".join(f"{name}={value}" for name, value in cookies.items())
         if len(header) > MAX_COOKIE_CHARS:
             break
+        del response  # it makes room for the next one
         response = await fetcher.fetch(Request(url, headers=(("Cookie", header),)))
     return response
 
