@@ -101,7 +101,8 @@ def test_memory_holds_no_more_than_it_may_and_every_body_comes_whole():
 
         bodies, flow = with_fetcher(all_of_them, limits=FetchLimits(memory_bytes=most))
     assert bodies == [(f"/{n:02}".encode(), size // 3 * 3) for n in range(16)]
-    assert most < max(seen) < most + 2 * size
+    # One body grows on, another is unpacked, and curl reads a piece of each before it can be told.
+    assert most < max(seen) < most + 3 * size
     assert (flow._coming, flow._out) == (0, 0)
 
 
