@@ -67,11 +67,11 @@ def seen(record: RecordRow) -> Seen:
     return Seen(
         url=record.item.url,
         kind=record.kind,
-        status=data["status"],
+        status=data.get("status", 0),
         title=data.get("title", ""),
-        content_type=data["content_type"].partition(";")[0].strip().lower(),
-        size=data["size"],
-        elapsed_ms=data["elapsed_ms"],
+        content_type=data.get("content_type", "").partition(";")[0].strip().lower(),
+        size=data.get("size", 0),
+        elapsed_ms=data.get("elapsed_ms", 0.0),
         links=data.get("links", 0),
         target=data.get("location", ""),
     )

@@ -40,6 +40,7 @@ class Depth:
     depth: int
     done: int = 0
     redirected: int = 0
+    consulted: int = 0
     failed: int = 0
     skipped: int = 0
     pending: int = 0

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.domain.errors import JobHeld
+from holdfast.domain.item import ItemStatus
 from holdfast.domain.job import Job
 from holdfast.domain.url import fingerprint, origin
 from holdfast.output.report.figures import (
@@ -170,8 +171,8 @@ async def _story(sources: Sources, job: Job) -> Story:
 async def _records(sources: Sources, job: Job, on_progress: OnProgress) -> "Records":
     records = Records()
     counters = job.counters
-    total, read = counters.done + counters.redirected + counters.failed, 0
-    async for rows in _pages(sources.ledger, job, None, _ROWS):
+    total, read = counters.done + counters.redirected + counters.consulted + counters.failed, 0
+    async for rows in _pages(sources.ledger, job, _ROWS):
         for row in rows:
             records.add(row, sources.see(row))
         read += len(rows)
@@ -184,16 +185,21 @@ async def _read_links(
     sources: Sources, job: Job, reader: Reader, wanted: Wanted, on_progress: OnProgress
 ) -> None:
     read = 0
-    async for rows in _pages(sources.ledger, job, "page", _BODIES):
-        linking = [row for row in rows if sources.see(row).links]
+    async for rows in _pages(sources.ledger, job, _BODIES):
+        linking = [row for row in rows if _may_lead(row, sources.see(row))]
         await asyncio.to_thread(reader.note, linking, wanted)
         read += len(rows)
         on_progress("reading pages", read, max(job.counters.done, read))
 
 
-async def _pages(ledger: Ledger, job: Job, kind: str | None, limit: int) -> AsyncIterator[list[RecordRow]]:
+def _may_lead(row: RecordRow, seen: Seen) -> bool:
+    """A page that has links, or a sitemap and the like, which is there for nothing else."""
+    return seen.links > 0 if seen.kind == "page" else row.status == ItemStatus.CONSULTED
+
+
+async def _pages(ledger: Ledger, job: Job, limit: int) -> AsyncIterator[list[RecordRow]]:
     after = 0
-    while rows := await ledger.records(job.id, after=after, limit=limit, kind=kind):
+    while rows := await ledger.records(job.id, after=after, limit=limit):
         yield rows
         after = rows[-1].item.id
 

@@ -26,6 +26,7 @@ _TOPS: Final = 10
 _OUTCOMES: Final = (
     ("done", "pages"),
     ("redirected", "redirects"),
+    ("consulted", "consulted"),
     ("failed", "failed"),
     ("skipped", "left out"),
     ("pending", "queued"),
@@ -38,6 +39,7 @@ def outcomes(figures: Figures) -> Html:
     counts = {
         "done": counters.done,
         "redirected": counters.redirected,
+        "consulted": counters.consulted,
         "failed": counters.failed,
         "skipped": counters.skipped,
         "pending": counters.queued,
