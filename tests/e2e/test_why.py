@@ -191,7 +191,7 @@ def test_a_damaged_body_costs_only_what_it_said(crawled, site):
 
 def test_it_is_told_while_the_job_runs(holdfast, site):
     site.delay_s = 0.2
-    running = holdfast.crawl(site.start, "--delay", "60", "--ignore-robots")
+    running = holdfast.crawl(site.start, "--delay", "60", "--ignore-robots", "--no-sitemaps")
     until(
         lambda: holdfast.read("SELECT 1 FROM items WHERE url LIKE '%/old'"),
         "the first page is there",

@@ -16,7 +16,8 @@ from typing import Final
 
 _CHILDREN: Final = 6
 _ACROSS: Final = 5
-_NOT_CONTENT: Final = "/robots.txt"
+_LOOKED_FOR: Final = frozenset({"/robots.txt", "/sitemap.xml"})
+"""What a crawl looks for by itself; where it isn't there, asking for it is no visit."""
 _DUPLICATE: Final = (
     b"<html><title>The same</title><p>Every copy of this page is the same. <a href='/'>Home</a></html>"
 )
@@ -146,7 +147,8 @@ class SiteServer:
         if not self.log.exists():
             return Counter()
         lines = self.log.read_text(encoding="utf-8").splitlines()
-        return Counter(line.split(" ", 1)[1] for line in lines if not line.endswith(_NOT_CONTENT))
+        paths = (line.split(" ", 1)[1] for line in lines)
+        return Counter(path for path in paths if self._is_content(path))
 
     def fetched_again(self) -> int:
         """Requests beyond the first for each path."""
@@ -180,7 +182,10 @@ class SiteServer:
         # Opened and closed for each line: what is counted is on its way to the disk before it is answered.
         with self.log.open("a", encoding="utf-8") as log:
             log.write(f"{status} {path}\n")
-        self._served += path != _NOT_CONTENT
+        self._served += self._is_content(path)
+
+    def _is_content(self, path: str) -> bool:
+        return path not in _LOOKED_FOR or (path != "/robots.txt" and path in self.site.answers)
 
 
 def _wire(answer: Answer) -> bytes:

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from holdfast.pipelines.site.reach import Reach
 
 _FILES = ("access", "cookies")
-FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params"})
+FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params", "discovery"})
 """What makes it another crawl: changing it takes --fresh."""
 
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
+    from holdfast.pipelines.site.discovery import Discovery
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
     from holdfast.pipelines.site.traps import TrapRules
 
@@ -35,6 +36,12 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         traps=TrapRules(avoid=not options["no_traps"]),
         strip_params=options["strip_param"],
         fields=_fields(options["fields"]),
+        discovery=Discovery(
+            sitemaps=options["sitemaps"],
+            feeds=options["feeds"],
+            llms=options["llms"],
+            follow_nofollow=options["follow_nofollow"],
+        ),
     )
     return NewJob(
         kind=KIND,

@@ -131,6 +131,24 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
         option("--no-traps", is_flag=True, help="Follow also what looks like a trap for crawlers."),
     ),
+    "Discovery": (
+        option(
+            "--sitemaps/--no-sitemaps",
+            default=True,
+            help="Look for sitemaps, in robots.txt and at /sitemap.xml of the start hosts [default: yes].",
+        ),
+        option(
+            "--feeds/--no-feeds",
+            default=False,
+            help="Read the feeds that pages name in their heads [default: no].",
+        ),
+        option(
+            "--llms/--no-llms",
+            default=False,
+            help="Look for llms.txt and llms-full.txt of the start hosts [default: no].",
+        ),
+        option("--follow-nofollow", is_flag=True, help="Follow links that a page asks not to follow."),
+    ),
     "Pace": (
         option(
             "-c",

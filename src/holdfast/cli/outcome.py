@@ -105,7 +105,10 @@ def died(job: Job, more: list[str]) -> list[str]:
 def _why(job: Job, tallies: list[Tally]) -> str:
     if job.reason != NO_START_PAGE:
         return job.reason or "for no recorded reason"
-    causes = [tally for tally in tallies if tally.status in {"failed", "skipped"}][:_CAUSES_SHOWN]
+    # That a sitemap which was looked for isn't there keeps no page from being had.
+    causes = [
+        tally for tally in tallies if tally.status in {"failed", "skipped"} and tally.reason != "absent"
+    ][:_CAUSES_SHOWN]
     if not causes:
         return "no start URL gave a page"
     return f"no start URL gave a page ({', '.join(_cause(cause) for cause in causes)})"

@@ -22,6 +22,7 @@ _TYPES = {
     "links": ColumnType.WHOLE,
     "elapsed_ms": ColumnType.REAL,
     "fetched_at": ColumnType.TIME,
+    "noindex": ColumnType.FLAG,
     **dict.fromkeys(STRUCTURED, ColumnType.JSON),
 }
 
@@ -44,7 +45,7 @@ class _PageRow:
 
     def __call__(self, record: RecordRow, reading: Reading | None) -> dict[str, Any]:
         item = record.item
-        whence = Whence(item.url, item.depth, record.parent_url, record.same_as)
+        whence = Whence(item.url, item.depth, record.parent_url, record.same_as, item.lastmod)
         return page_row(whence, record.data, reading, self.wanted)
 
     def __reduce__(self) -> tuple[type["_PageRow"], tuple[tuple[str, ...]]]:

@@ -1,7 +1,6 @@
 """`holdfast why`."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -73,14 +72,14 @@ def why(job_and_url: tuple[str, ...], json: bool) -> None:
 
 async def _answer(home: "Home", job: "Job", steps: list[tuple[str, str]]) -> Answer:
     from holdfast.engine.trace import trace
-    from holdfast.pipelines.site.why import judge_of, written
+    from holdfast.pipelines.site.why import judge_of, writing
 
     ledger, url = home.tools.ledger, steps[-1][1]
     judge = judge_of(job, await ledger.cursor(job.id))
     if judge.stripped(url) != url and not await ledger.lineage(job.id, fingerprint(url), limit=1):
         url = judge.stripped(url)
         steps = [*steps, ("parameters are left out that this crawl strips from links", url)]
-    seen = await trace(home.tools, job, url, partial(written, judge), fingerprint)
+    seen = await trace(home.tools, job, url, writing(job, judge), fingerprint)
     own = seen.own
     return Answer(
         job=job,

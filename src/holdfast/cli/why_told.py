@@ -97,7 +97,8 @@ def _found(answer: Answer, own: Whereabouts) -> Iterator[Line]:
 def _step(step: Step, *, first: bool) -> tuple[str, str]:
     url = clean(step.at.item.url, _LONG)
     if first:
-        return url, "a start URL" if step.at.item.parent_id is None else ""
+        begins = "a start URL" if step.at.item.kind == "page" else "looked for on the start hosts"
+        return url, begins if step.at.item.parent_id is None else ""
     return (
         url,
         f"as {clean(repr(step.written), 300)}"
@@ -107,6 +108,9 @@ def _step(step: Step, *, first: bool) -> tuple[str, str]:
 
 
 def _judged(answer: Answer, own: Whereabouts | None) -> Iterator[Line]:
+    if own is not None and own.item.kind != "page":
+        yield "judged", f"consulted for the addresses in it ({own.item.kind}): patterns don't count", ""
+        return
     label = "judged" if own is not None else "would be"
     for index, ruling in enumerate(answer.rulings):
         yield label if not index else "", _ruling(ruling), "yellow" if ruling.verdict else ""

@@ -5,6 +5,7 @@ follow, or is shown as a document of its own. Not links: images, scripts, styles
 Broken HTML is read like a browser reads it; nothing here raises for what a page contains.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -35,6 +36,13 @@ def parse(body: bytes, charset_hint: str | None = None) -> Document:
     tree = LexborHTMLParser(as_utf8(body, charset))
     head = _read_head(tree)
     root = tree.root
+    links = _links(tree)
+    shunned = [
+        href.strip(_WHITE) for node in tree.css(_SHUNNED) if (href := node.attrs.get("href")) is not None
+    ]
+    if shunned:
+        # An href that stands in another anchor without that is followed.
+        links = list((Counter(links) - Counter(shunned)).keys())
     return Document(
         Kind.HTML,
         title=_line(head.title, MAX_TITLE_CHARS),
@@ -42,7 +50,10 @@ def parse(body: bytes, charset_hint: str | None = None) -> Document:
         description=_line(head.description, MAX_DESCRIPTION_CHARS),
         canonical=head.canonical,
         base_href=base_href(tree),
-        links=list(dict.fromkeys(_links(tree) + head.pagination)),
+        links=list(dict.fromkeys(links + head.pagination)),
+        shunned=shunned,
+        feeds=head.feeds,
+        robots=tuple(head.robots),
         charset=charset,
     )
 
@@ -58,9 +69,19 @@ class _Head:
     description: str | None = None
     canonical: str | None = None
     pagination: list[str] = field(default_factory=list)
+    feeds: list[str] = field(default_factory=list)
+    robots: list[tuple[str, str]] = field(default_factory=list)
 
 
 _WHITE = " \t\n\r\f"
+_SHUNNED = '[rel~="nofollow" i]'
+# Names of meta elements that are no robot's: most are one of these, and their contents need no look.
+_NO_ROBOTS = frozenset(
+    {"", "viewport", "generator", "author", "keywords", "theme-color", "twitter:card", "referrer"}
+)
+_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+MAX_FEEDS = 10
+MAX_ROBOTS = 20
 
 
 def _links(tree: LexborHTMLParser) -> list[str]:
@@ -100,8 +121,12 @@ def _note(head: _Head, node: LexborNode) -> None:
         if head.title is None and (node.parent is None or node.parent.tag != "svg"):
             head.title = node.text()
     elif tag == "meta":
-        if head.description is None and (node.attrs.get("name") or "").strip().lower() == "description":
-            head.description = node.attrs.get("content")
+        name = (node.attrs.get("name") or "").strip().lower()
+        if name == "description":
+            if head.description is None:
+                head.description = node.attrs.get("content")
+        elif name not in _NO_ROBOTS and len(head.robots) < MAX_ROBOTS:
+            head.robots.append((name, (node.attrs.get("content") or "")[:MAX_DESCRIPTION_CHARS]))
     elif tag == "link":
         _note_link(head, node)
 
@@ -115,6 +140,12 @@ def _note_link(head: _Head, node: LexborNode) -> None:
         head.canonical = href.strip(_WHITE)
     elif "next" in rel or "prev" in rel:
         head.pagination.append(href.strip(_WHITE))
+    elif "alternate" in rel and len(head.feeds) < MAX_FEEDS and _names_a_feed(node):
+        head.feeds.append(href.strip(_WHITE))
+
+
+def _names_a_feed(node: LexborNode) -> bool:
+    return (node.attrs.get("type") or "").strip().lower() in _FEED_TYPES
 
 
 def _line(text: str | None, limit: int) -> str:

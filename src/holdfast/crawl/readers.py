@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
-from holdfast.crawl import html
-from holdfast.crawl.charset import by_label, decoded, detect, of_content_type
+from holdfast.crawl import html, plain
+from holdfast.crawl.charset import by_label, of_content_type
 from holdfast.crawl.document import Document, Kind
 
 
@@ -25,9 +26,20 @@ def reader_for(content_type: str, body: bytes) -> Reader:
     """Who reads a body with that Content-Type; without one, its first bytes decide."""
     if html.is_html(content_type, body):
         return _HTML
-    if content_type.strip().lower().startswith("text/"):
+    essence = essence_of(content_type)
+    reader = _BY_TYPE.get(essence)
+    if reader is not None:
+        return reader
+    if essence.endswith(("+xml", "+json")):
+        return _XML if essence.endswith("+xml") else _JSON
+    if essence.startswith("text/"):
         return _TEXT
-    return _OTHER
+    return _XML if essence in _PACKED and _is_packed_listing(body) else _OTHER
+
+
+def essence_of(content_type: str) -> str:
+    """The MIME type alone: `text/html` of `Text/HTML; charset=utf-8`."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 def read(body: bytes, content_type: str, charset: str | None = None) -> Document:
@@ -35,8 +47,18 @@ def read(body: bytes, content_type: str, charset: str | None = None) -> Document
     return reader_for(content_type, body).read(body, charset or of_content_type(content_type))
 
 
+def read_as(kind: Kind, body: bytes, content_type: str, charset: str | None = None) -> Document:
+    """The document in a body that is held to be of that kind, whatever its Content-Type says."""
+    return _BY_KIND[kind](body, charset or of_content_type(content_type))
+
+
+def is_page(content_type: str, body: bytes) -> bool:
+    """Whether it is HTML, by its Content-Type and by what it begins with: servers say text/plain of many things."""
+    return html.is_html(content_type, body) and html.is_html("", body)
+
+
 def text(body: bytes, content_type: str, charset: str | None = None) -> str:
-    """What a reader sees of HTML, the characters of text/*, nothing of anything else."""
+    """What a reader sees of HTML, the characters of text, XML and JSON, nothing of anything else."""
     return reader_for(content_type, body).text(body, charset or None)
 
 
@@ -48,10 +70,44 @@ def _no_text(body: bytes, charset: str | None) -> str:  # noqa: ARG001 - a reade
     return ""
 
 
-def _characters(body: bytes, charset: str | None) -> str:
-    return decoded(body, detect(body, charset, html=False))
+def _read_xml(body: bytes, charset: str | None) -> Document:
+    # Few crawls meet any: expat is loaded by the first.
+    from holdfast.crawl import listing  # noqa: PLC0415
+
+    return listing.read_xml(body, charset)
 
 
-_HTML = Reader(html.parse, html.visible_text)
-_TEXT = Reader(_unread, _characters)
-_OTHER = Reader(_unread, _no_text)
+def _read_sitemap(body: bytes, charset: str | None) -> Document:
+    from holdfast.crawl import listing  # noqa: PLC0415 - likewise
+
+    return listing.read_sitemap(body, charset)
+
+
+def _is_packed_listing(body: bytes) -> bool:
+    from holdfast.crawl import listing  # noqa: PLC0415 - likewise
+
+    return listing.is_packed_listing(body)
+
+
+_HTML: Final = Reader(html.parse, html.visible_text)
+_TEXT: Final = Reader(plain.read_text, plain.characters)
+_MARKDOWN: Final = Reader(plain.read_markdown, plain.characters)
+_JSON: Final = Reader(plain.read_json, plain.characters)
+_XML: Final = Reader(_read_xml, plain.characters)
+_OTHER: Final = Reader(_unread, _no_text)
+_PACKED: Final = frozenset({"", "application/gzip", "application/x-gzip", "application/octet-stream"})
+_BY_KIND: Final = {
+    Kind.SITEMAP: _read_sitemap,
+    Kind.FEED: _read_xml,
+    Kind.MARKDOWN: plain.read_markdown,
+}
+_BY_TYPE: Final = {
+    "text/markdown": _MARKDOWN,
+    "text/x-markdown": _MARKDOWN,
+    "text/xml": _XML,
+    "application/xml": _XML,
+    "application/json": _JSON,
+    "text/json": _JSON,
+    "application/x-ndjson": _JSON,
+    "application/jsonl": _JSON,
+}

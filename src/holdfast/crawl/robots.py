@@ -11,7 +11,7 @@
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from protego import Protego
@@ -88,7 +88,9 @@ class Robots:
         user_agent: str,
         policy: RetryPolicy,
         outages: Outages,
+        keep: Collection[str] = (),
     ) -> None:
+        """`keep`: of these origins the answer itself is kept until somebody takes it."""
         self._fetcher = fetcher
         self._clock = clock
         self._jitter = jitter
@@ -97,6 +99,8 @@ class Robots:
         self._outages = outages
         self._known: OrderedDict[str, Rules | Unknown] = OrderedDict()
         self._failures: OrderedDict[str, int] = OrderedDict()
+        self._keep = frozenset(keep)
+        self._kept: dict[str, Response] = {}
         self._asking: dict[str, asyncio.Future[Rules | Unknown]] = {}
 
     def known(self, origin: str) -> Rules | Unknown | None:
@@ -116,6 +120,10 @@ class Robots:
             asking.add_done_callback(lambda _: self._asking.pop(origin, None))
         # Whoever asked first may be cancelled; the others still wait for the answer.
         return await asyncio.shield(asking)
+
+    def taken(self, origin: str) -> Response | None:
+        """What that origin's robots.txt answered the last time that it was asked for; only once."""
+        return self._kept.pop(origin, None)
 
     async def close(self) -> None:
         """Stop asking."""
@@ -142,6 +150,8 @@ class Robots:
             except FetchFailed as failed:
                 reason = failed.reason if failed.reason in _OF_THE_HOST else f"robots_{failed.reason}"
                 return self._unknown(origin, reason, transient=failed.transient)
+            if origin in self._keep and url == f"{origin}/robots.txt":
+                self._kept[origin] = response
             if not 300 <= response.status < 400:  # noqa: PLR2004 - redirects
                 return await self._judge(origin, response)
             target = join_location(url, response.header("location") or "")

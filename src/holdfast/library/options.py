@@ -20,6 +20,10 @@ class CrawlOptions(TypedDict, total=False):
     include: str | Sequence[str]
     exclude: str | Sequence[str]
     no_traps: bool
+    sitemaps: bool
+    feeds: bool
+    llms: bool
+    follow_nofollow: bool
     concurrency: int | None
     per_host: int | None
     delay: float | None

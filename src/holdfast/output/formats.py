@@ -27,6 +27,7 @@ class ColumnType(Enum):
     TIME = "ISO 8601 time in UTC"
     JSON = "JSON value"
     """Plain values with texts that UTF-8 can hold. In JSON lines itself, elsewhere as its text."""
+    FLAG = "true or false"
 
 
 Columns = Mapping[str, ColumnType]
@@ -73,12 +74,17 @@ class _Commas:
         self._put([self._names])
 
     def write(self, rows: Iterable[Row]) -> None:
-        self._put([whole[name] for name in self._names] for whole in map(self._flat, rows))
+        self._put([_cell(whole[name]) for name in self._names] for whole in map(self._flat, rows))
 
     def _put(self, lines: Iterable[list[Any]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\r\n").writerows(lines)
         self._file.write(text.getvalue().encode())
+
+
+def _cell(value: object) -> object:
+    """As in JSON, where Python would write its own words."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 @contextmanager

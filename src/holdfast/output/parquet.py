@@ -16,6 +16,7 @@ _TYPES: Final = {
     ColumnType.TEXT: pa.large_string(),
     ColumnType.WHOLE: pa.int64(),
     ColumnType.REAL: pa.float64(),
+    ColumnType.FLAG: pa.bool_(),
     ColumnType.TIME: pa.timestamp("ms", tz="UTC"),
     ColumnType.JSON: pa.large_string(),
 }

@@ -71,11 +71,13 @@ def test_a_page_is_done_with_its_record_and_every_link_it_names():
         "sha256": "",
         "http_version": "1.1",
         "elapsed_ms": 12.3,
+        "kind": "html",
         "title": "A page",
         "lang": "en",
         "description": "",
         "canonical": None,
         "charset": "utf-8",
+        "noindex": False,
         "links": 4,
         "unkept": 0,
     }

@@ -13,6 +13,7 @@ from holdfast.domain.commit import Location
 from holdfast.domain.item import Done, Found, Item, Redirected
 from holdfast.domain.job import Limits
 from holdfast.pipelines.site import links
+from holdfast.pipelines.site.discovery import Discovery
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.pipelines.site.rows import COLUMNS, Whence, page_row
 from holdfast.pipelines.site.spec import Scope, SiteSpec
@@ -84,9 +85,10 @@ HREFS = st.sampled_from(
 PAGES = st.lists(
     st.tuples(
         st.sampled_from(["", "d/", "d/p", "d/p?x", "d/e/p", "p", "news/team/", "team/news/p"]),
-        st.lists(HREFS, max_size=12),
+        st.lists(st.tuples(HREFS, st.sampled_from(["", "", "", "nofollow"])), max_size=12),
         st.integers(0, 4),
         st.sampled_from(["", "/base/", "q?r", "https://other.org/z", "mailto:x"]),
+        st.sampled_from(["", "", "nofollow"]),
     ),
     min_size=1,
     max_size=6,
@@ -97,25 +99,33 @@ def quoted(href: str) -> str:
     return href.replace("&", "&amp;").replace('"', "&quot;")
 
 
-@given(PAGES, st.sampled_from(list(Scope)), st.integers(0, 4))
-@example([("d/p", ["\x01#x"], 1, ""), ("d/q", ["\x01#x"], 1, "")], Scope.HOST, 3)
-def test_relinking_gives_what_handling_gave(pages, scope, max_depth):
+@given(PAGES, st.sampled_from(list(Scope)), st.integers(0, 4), st.booleans())
+@example([("d/p", [("\x01#x", "")], 1, "", ""), ("d/q", [("\x01#x", "")], 1, "", "")], Scope.HOST, 3, False)
+@example([("p", [("/a", "nofollow")], 1, "", ""), ("p", [("/a", "")], 1, "", "")], Scope.HOST, 3, False)
+def test_relinking_gives_what_handling_gave(pages, scope, max_depth, follow):
     """Over any run of pages: least depth, verdict and parents agree with a reading that remembers nothing."""
-    spec = SiteSpec((START,), scope, exclude=("pdf",), strip_params=("q", "r*"))
+    spec = SiteSpec(
+        (START,),
+        scope,
+        exclude=("pdf",),
+        strip_params=("q", "r*"),
+        discovery=Discovery(follow_nofollow=follow),
+    )
 
     async def run() -> tuple[dict[str, Found], dict[str, Found]]:
         handled: dict[str, Found] = {}
         reread: dict[str, Found] = {}
         handler, web = crawl({}, spec, max_depth=max_depth)
-        for path, hrefs, depth, base in pages:
+        for path, hrefs, depth, base, asked in pages:
             one = item(START + path, depth)
-            anchors = "".join(f'<a href="{quoted(href)}">x</a>' for href in hrefs)
-            web.answers[one.url] = reply(body=f'<base href="{base}">{anchors}'.encode())
+            anchors = "".join(f'<a rel="{rel}" href="{quoted(href)}">x</a>' for href, rel in hrefs)
+            tag = (("X-Robots-Tag", asked),)
+            web.answers[one.url] = reply(body=f'<base href="{base}">{anchors}'.encode(), headers=tag)
             outcome = await handler.handle(one)
             assert isinstance(outcome, Done)
-            keep_nearest(handled, outcome.found)
+            meet_all(handled, outcome.found)
             again = relinked(spec, {}, one, outcome, max_depth=max_depth)
-            keep_nearest(reread, again)
+            meet_all(reread, again)
             # What handling reports is never more than what rereading gives.
             assert set(outcome.found) <= set(again)
         return handled, reread
@@ -146,10 +156,11 @@ def test_the_order_of_the_links_on_a_page_decides_nothing(hrefs, rng, path):
     assert asyncio.run(found_on(hrefs)) == asyncio.run(found_on(shuffled))
 
 
-def keep_nearest(known: dict[str, Found], findings) -> None:
+def meet_all(known: dict[str, Found], findings) -> None:
+    """Admitted if any finding is, at the least depth of all."""
     for found in findings:
-        if found.url not in known or found.depth < known[found.url].depth:
-            known[found.url] = found
+        each = sorted((known.get(found.url, found), found), key=lambda one: (one.skip is not None, one.depth))
+        known[found.url] = replace(each[0], depth=min(one.depth for one in each))
 
 
 def test_the_memory_may_forget_but_never_claims_too_much(monkeypatch):
@@ -213,8 +224,10 @@ def test_errors_and_missing_bodies_lead_nowhere():
 
 def test_seeds_are_the_start_urls():
     spec = SiteSpec((START, "https://o.org/x"), exclude=(".",))
-    seeds = SitePipeline().seeds(spec.to_json(), Limits(max_depth=0))
-    assert [(seed.url, seed.depth, seed.skip, seed.host) for seed in seeds] == [
+    pages = [
+        seed for seed in SitePipeline().seeds(spec.to_json(), Limits(max_depth=0)) if seed.kind == "page"
+    ]
+    assert [(seed.url, seed.depth, seed.skip, seed.host) for seed in pages] == [
         (START, 0, None, "https://example.com"),
         ("https://o.org/x", 0, None, "https://o.org"),
     ]
@@ -223,7 +236,8 @@ def test_seeds_are_the_start_urls():
 def row_of(response):
     outcome = handle({START: response})
     assert isinstance(outcome, Done)
-    return page_row(Whence(START, 2, "https://example.com/parent"), outcome.records[0].data, stored(response))
+    whence = Whence(START, 2, "https://example.com/parent", lastmod="2024-05-01")
+    return page_row(whence, outcome.records[0].data, stored(response))
 
 
 def test_a_row_says_all_there_is_to_say():
@@ -235,6 +249,7 @@ def test_a_row_says_all_there_is_to_say():
         "depth": 2,
         "parent": "https://example.com/parent",
         "title": "A page",
+        "kind": "html",
         "content_type": "text/html",
         "fetched_at": "2027-01-15T08:00:00.000Z",
         "sha256": "",
@@ -244,6 +259,8 @@ def test_a_row_says_all_there_is_to_say():
         "lang": "en",
         "description": "",
         "canonical": None,
+        "noindex": False,
+        "lastmod": "2024-05-01",
         "charset": "utf-8",
         "http_version": "1.1",
         "elapsed_ms": 12.3,

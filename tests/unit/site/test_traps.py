@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.crawl.document import Document, Kind
 from holdfast.domain.url import canonical
 from holdfast.output.report.reasons import meaning
 from holdfast.pipelines.site.judge import Judge, SkipReason
+from holdfast.pipelines.site.leads import Leads
 from holdfast.pipelines.site.links import all_findings
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.pipelines.site.spec import SiteSpec
@@ -165,7 +167,7 @@ def test_one_page_for_every_path_leads_to_a_finite_family(words, ending, rng):
     while queue:
         url = queue.pop(rng.randrange(len(queue)))
         hrefs = [f"{word}/{ending}" for word in words]
-        for found in all_findings(url, hrefs, judge, (1, url), 1):
+        for found in all_findings(Leads(Document(Kind.HTML), url, links=hrefs), judge, (1, url), 1):
             if found.skip is None and found.url not in known:
                 known.add(found.url)
                 queue.append(found.url)

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.crawl.document import Document
 from holdfast.domain.item import Record
-from holdfast.domain.url import MAX_URL_BYTES, join
+from holdfast.domain.url import MAX_URL_BYTES
+from holdfast.pipelines.site.leads import Leads
 from holdfast.ports.fetcher import Response
 from holdfast.ports.segments import Exchange
 
@@ -42,19 +42,21 @@ def record_of(kind: str, response: Response, **more: str) -> Record:
     return Record(kind, data | more, Exchange(response.undecoded(), digest))
 
 
-def base_of(url: str, document: Document) -> str:
-    """What the links of a page at that URL are relative to."""
-    # A <base> that leads elsewhere than the web is ignored, as browsers do.
-    return (join(url, document.base_href) if document.base_href else None) or url
-
-
-def page_facts(base: str, document: Document) -> dict[str, Any]:
+def page_facts(leads: Leads) -> dict[str, Any]:
     """What a page record says beyond its response."""
-    canonical = join(base, document.canonical) if document.canonical else None
+    document, canonical = leads.document, leads.canonical
     return {
+        "kind": document.kind.value,
         "title": document.title,
         "lang": document.lang,
         "description": document.description,
         "canonical": canonical if canonical is not None and len(canonical) <= MAX_URL_BYTES else None,
         "charset": document.charset,
+        "noindex": leads.said.noindex,
     }
+
+
+def source_facts(leads: Leads) -> dict[str, Any]:
+    """Likewise of a record of what was consulted."""
+    document = leads.document
+    return {"kind": document.kind.value, "charset": document.charset, "cut": document.cut}

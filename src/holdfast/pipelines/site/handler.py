@@ -3,25 +3,24 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from holdfast.crawl.directives import token_of
 from holdfast.crawl.outage import Outages
 from holdfast.crawl.robots import FOR_GOOD, Robots, Rules, Unknown
 from holdfast.crawl.throttle import Throttle
 from holdfast.domain.item import Failed, Item, Outcome, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
-from holdfast.domain.url import hostname
+from holdfast.domain.url import hostname, origin
 from holdfast.pipelines.site.belonging import Belonging
+from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
 from holdfast.pipelines.site.judge import ROBOTS
-from holdfast.pipelines.site.page import PageRoom
+from holdfast.pipelines.site.reading import ReadingRoom
 from holdfast.pipelines.site.redirects import REDIRECTS, Redirects
 from holdfast.pipelines.site.setbacks import Setbacks
-from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, SiteSpec
 from holdfast.pipelines.site.visit import visit
 from holdfast.ports.clock import Clock
-from holdfast.ports.fetcher import Fetcher, FetchFailed
+from holdfast.ports.fetcher import Fetcher, FetchFailed, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
-
-DEFAULT_USER_AGENT = "Holdfast"
-"""The name by which robots.txt may speak of us, unless the job goes by another one."""
 
 
 class SiteHandler:
@@ -46,7 +45,10 @@ class SiteHandler:
         policy = policy or RetryPolicy()
         agent = self._spec.user_agent or DEFAULT_USER_AGENT
         self._outages = Outages(clock, jitter, policy)
-        self._robots = Robots(fetcher, clock, jitter, user_agent=agent, policy=policy, outages=self._outages)
+        keep = {origin(url) for url in self._spec.start_urls} if self._spec.discovery.sitemaps else ()
+        self._robots = Robots(
+            fetcher, clock, jitter, user_agent=agent, policy=policy, outages=self._outages, keep=keep
+        )
         self._setbacks = Setbacks(clock, jitter, policy, self._outages)
         self._repace = run.repace
         self._throttle: Throttle | None = None
@@ -54,7 +56,7 @@ class SiteHandler:
             self._throttle = Throttle(clock, target=self._pace.target, max_delay_s=self._pace.max_delay_s)
         self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
-        self._page = PageRoom(belonging)
+        self._room = ReadingRoom(self._spec, token_of(agent), belonging)
 
     @property
     def phases(self) -> Sequence[str]:
@@ -95,7 +97,7 @@ class SiteHandler:
 
     async def _asked(self, item: Item) -> Outcome:
         try:
-            response = await visit(self._fetcher, item.url)
+            response = await self._answer(item)
         except FetchFailed as failed:
             return self._setbacks.unfetched(item, failed)
         status = response.status
@@ -108,13 +110,21 @@ class SiteHandler:
         if status < 400:  # noqa: PLR2004 - what was asked for
             self._setbacks.answered(item.host)
         if 200 <= status < 300:  # noqa: PLR2004 - success
-            return await self._page.receive(item, response)
+            return await self._room.receive(item, response)
         if status in REDIRECTS:
             return self._redirects.follow(item, response)
-        return self._setbacks.unanswered(item, response)
+        outcome = self._setbacks.unanswered(item, response)
+        # It was looked for without anybody having promised it.
+        absent = item.kind != PAGE and status < 500 and isinstance(outcome, Failed)  # noqa: PLR2004 - as above
+        return Skipped(ABSENT) if absent else outcome
+
+    async def _answer(self, item: Item) -> Response:
+        """What was answered for the rules' sake a moment ago isn't asked for twice."""
+        had = self._robots.taken(item.host) if item.kind == ROBOTS_TXT else None
+        return had or await visit(self._fetcher, item.url)
 
     def _trap(self, item: Item) -> Outcome | None:
-        if item.url in self._belonging.judge.seeds or item.kind != "page":
+        if item.kind != PAGE or item.url in self._belonging.judge.seeds:
             return None
         trap = self._belonging.families.refuse(item.url)
         return None if trap is None else Skipped(trap.value)
@@ -128,4 +138,5 @@ class SiteHandler:
                 return Failed(rules.reason)
             due = self._clock.wall() + max(0.0, rules.until - self._clock.monotonic())
             return RetryAt(due, rules.reason, due, tried=False)
-        return None if rules.allows(item.url) else Skipped(ROBOTS)
+        allowed = item.kind == ROBOTS_TXT or rules.allows(item.url)
+        return None if allowed else Skipped(ROBOTS)

@@ -27,10 +27,13 @@ class SkipReason(StrEnum):
     """Why a link is not followed. In this order, then the traps: the first that holds is the reason."""
 
     EXTERNAL = "external"
+    """Out of scope."""
     TOO_LONG = "too_long"
     EXCLUDED = "excluded"
     NOT_INCLUDED = "not_included"
     DEPTH = "depth"
+    NOFOLLOW = "nofollow"
+    """The page asks not to follow it."""
 
 
 Verdict = SkipReason | Trap

@@ -1,35 +1,54 @@
 """The site pipeline: its first items, and what a stored exchange leads to when it is read again."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from holdfast.crawl.readers import read
+from holdfast.crawl.directives import token_of
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
-from holdfast.pipelines.site.facts import base_of
+from holdfast.pipelines.site.belonging import depth_below
+from holdfast.pipelines.site.discovery import DEPTH, well_known
 from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
+from holdfast.pipelines.site.leads import Answer, leads_of
 from holdfast.pipelines.site.links import all_findings, found
+from holdfast.pipelines.site.redirects import redirected_to
 from holdfast.pipelines.site.seeds import Notes, judge_for
-from holdfast.pipelines.site.spec import KIND, SiteSpec
+from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, KIND, SiteSpec
 from holdfast.pipelines.site.traps import Trap
 from holdfast.ports.segments import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What relinking prepares once for a job."""
+
+    key: tuple[Mapping[str, Any], int | None, Notes]
+    spec: SiteSpec
+    judge: Judge
 
 
 class SitePipeline:
     """Crawl a site."""
 
     def __init__(self) -> None:
-        self._judged: tuple[Mapping[str, Any], int | None, Notes, Judge] | None = None
+        self._judged: _Judged | None = None
 
     @property
     def kind(self) -> str:
         """The name that site crawls carry."""
         return KIND
 
-    def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:  # noqa: ARG002 - the port's signature
-        """The start URLs, at depth 0. They are admitted whatever scope, patterns and depth say."""
-        return [found(url, 0, None, None) for url in SiteSpec.from_json(spec).start_urls]
+    def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:
+        """The start URLs, at depth 0 and admitted whatever scope, patterns and depth say; and what is looked for."""
+        asked = SiteSpec.from_json(spec)
+        seeds = [found(url, 0, None, None) for url in asked.start_urls]
+        too_deep = limits.max_depth is not None and limits.max_depth < DEPTH
+        for url, kind in well_known(asked.discovery, asked.start_urls, ignore_robots=asked.ignore_robots):
+            if url not in asked.start_urls:
+                seeds.append(found(url, DEPTH, None, SkipReason.DEPTH if too_deep else None, kind=kind))
+        return seeds
 
     def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
         """What robots.txt shut out, once it is no longer asked; and traps, once they are no longer avoided."""
@@ -47,15 +66,18 @@ class SitePipeline:
         For an item to be rejudged, external links are left out: they were kept or counted when it was
         handled, and neither depends on its depth.
         """
-        judge = self._judge(job, Notes.read(cursor))
+        judged = self._judge(job, Notes.read(cursor))
+        spec, judge = judged.spec, judged.judge
         if record.kind == "redirect":
             return self._redirect_target(item, record, reading, judge)
-        if record.kind != "page" or reading is None:
+        if record.kind not in {"page", "source"} or reading is None:
             return ()
         data = record.data
-        document = read(reading.body, data["content_type"], data["charset"])
-        base = base_of(item.url, document)
-        findings = all_findings(base, document.links, judge, (item.id, item.url), item.depth + 1)
+        answer = Answer(
+            item.url, item.kind, reading.headers, reading.body, data["content_type"], data["charset"]
+        )
+        leads = leads_of(spec, token_of(spec.user_agent or DEFAULT_USER_AGENT), answer)
+        findings = all_findings(leads, judge, (item.id, item.url), depth_below(item))
         if item.rejudge:
             return [finding for finding in findings if finding.skip != SkipReason.EXTERNAL]
         return findings
@@ -67,11 +89,12 @@ class SitePipeline:
         if reading is not None:
             stored = next((value for key, value in reading.headers if key.lower() == "location"), "")
             location = join_location(item.url, stored) or location
-        return (found(location, item.depth, item.id, judge.judge_target(location, item.depth)),)
+        return (redirected_to(location, item, judge),)
 
-    def _judge(self, job: Job, notes: Notes) -> Judge:
+    def _judge(self, job: Job, notes: Notes) -> "_Judged":
         # Whoever relinks does it for many items of one job: patterns and scope are prepared once.
         key = (job.spec, job.limits.max_depth, notes)
-        if self._judged is None or self._judged[:3] != key:
-            self._judged = (*key, judge_for(SiteSpec.from_json(job.spec), job.limits.max_depth, notes))
-        return self._judged[3]
+        if self._judged is None or self._judged.key != key:
+            spec = SiteSpec.from_json(job.spec)
+            self._judged = _Judged(key, spec, judge_for(spec, job.limits.max_depth, notes))
+        return self._judged

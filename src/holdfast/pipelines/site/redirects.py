@@ -3,10 +3,12 @@
 from collections import OrderedDict
 from typing import Final
 
-from holdfast.domain.item import Item, Outcome, Redirected
+from holdfast.domain.item import Found, Item, Outcome, Redirected
 from holdfast.domain.url import join_location
 from holdfast.pipelines.site.belonging import Belonging
+from holdfast.pipelines.site.discovery import PAGE
 from holdfast.pipelines.site.facts import record_of
+from holdfast.pipelines.site.judge import Judge
 from holdfast.pipelines.site.links import found
 from holdfast.pipelines.site.setbacks import failed
 from holdfast.ports.fetcher import Response
@@ -14,6 +16,12 @@ from holdfast.ports.fetcher import Response
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 20
 _MAX_CHAINS = 10_000
+
+
+def redirected_to(target: str, item: Item, judge: Judge) -> Found:
+    """The finding that a redirect is; what is consulted may move to another host."""
+    reason = judge.judge_target(target, item.depth) if item.kind == PAGE else None
+    return found(target, item.depth, item.id, reason, kind=item.kind)
 
 
 class Redirects:
@@ -38,10 +46,10 @@ class Redirects:
             self._chains.popitem(last=False)
         belonging = self._belonging
         known, outside = belonging.notes, not belonging.judge.inside(target)
-        if item.url in belonging.judge.seeds and target not in belonging.judge.seeds:
+        if item.kind == PAGE and item.url in belonging.judge.seeds and target not in belonging.judge.seeds:
             belonging.widen(target)
         noted = belonging.notes is not known
-        finding = found(target, item.depth, item.id, belonging.judge.judge_target(target, item.depth))
+        finding = redirected_to(target, item, belonging.judge)
         belonging.keep(finding)
         return Redirected(
             (finding,),

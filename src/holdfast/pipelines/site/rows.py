@@ -18,6 +18,7 @@ COLUMNS = (
     "depth",
     "parent",
     "title",
+    "kind",
     "content_type",
     "fetched_at",
     "sha256",
@@ -27,6 +28,8 @@ COLUMNS = (
     "lang",
     "description",
     "canonical",
+    "noindex",
+    "lastmod",
     "charset",
     "http_version",
     "elapsed_ms",
@@ -54,6 +57,8 @@ class Whence:
     parent: str | None
     duplicate_of: str | None = None
     """The address under which the very same body is stored."""
+    lastmod: str | None = None
+    """When it changed last, as its sitemap says."""
 
 
 def page_row(
@@ -66,6 +71,7 @@ def page_row(
         "depth": whence.depth,
         "parent": whence.parent,
         "duplicate_of": whence.duplicate_of,
+        "lastmod": whence.lastmod,
         "fetched_at": _iso(data["fetched_at"]),
         "content_type": data["content_type"].partition(";")[0].strip().lower(),
         "text": "" if content is None else content.text,

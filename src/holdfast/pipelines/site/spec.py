@@ -10,12 +10,15 @@ from typing import Any, Self, TypedDict, Unpack
 from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site import stored
+from holdfast.pipelines.site.discovery import Discovery
 from holdfast.pipelines.site.reach import Reach
 from holdfast.pipelines.site.stripping import checked
 from holdfast.pipelines.site.traps import TrapRules
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
+DEFAULT_USER_AGENT = "Holdfast"
+"""The name by which robots.txt may speak of us, unless the job goes by another one."""
 
 _MAX_IDENTITY_CHARS = 400
 
@@ -45,6 +48,7 @@ class Choices(TypedDict, total=False):
     traps: TrapRules
     strip_params: tuple[str, ...]
     fields: tuple[str, ...]
+    discovery: Discovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class SiteSpec:
     traps: TrapRules = field(default_factory=TrapRules)
     strip_params: tuple[str, ...] = ()
     """Links are read without these parameters; a * at the end of a name stands for anything."""
+    discovery: Discovery = field(default_factory=Discovery)
 
     def __post_init__(self) -> None:
         if not self.start_urls:
