@@ -1,6 +1,8 @@
 """Traps that an address shows by itself: families that never end, and sites that look like them and do."""
 
 import itertools
+import time
+import timeit
 from urllib.parse import urlencode
 
 import pytest
@@ -55,6 +57,7 @@ GOOD = [
     "/shop?page=250",
     "/shop?color[]=red&color[]=blue&color[]=green",
     "/shop?a=1&b=1&c=1&d=1",
+    "/shop?size[]=&size[]=&size[]=&size[]=",
     "/search?q=a+a+a+a",
     "/search?sid=42&session=spring",
     "/story?sid=8812",
@@ -288,3 +291,25 @@ def test_directories_of_real_sites_do_not(base, urls):
 
 def test_the_report_knows_what_each_trap_means():
     assert all(meaning(trap.value) for trap in Trap)
+
+
+@pytest.mark.performance
+@pytest.mark.parametrize(
+    "query",
+    [
+        "&".join(f"{n:x}" for n in range(1900)),
+        "sid=" * 2000,
+        "&sid=".join(["a" * 30] * 230),
+        "&date" * 1600,
+        "sid=" + "a1" * 4000,
+        "-2100-01-" * 900,
+    ],
+)
+def test_no_address_takes_long_to_judge(query):
+    """Four times as long takes about four times as long; what went back and forth in it would take sixteen times."""
+    url = f"{SITE}/{query[:100]}?{query}"[:8000]
+
+    def took(address):
+        return min(timeit.repeat(lambda: caught(address), timer=time.process_time, number=5, repeat=5))
+
+    assert took(url) < 8 * took(url[: len(url) // 4]) + 0.005

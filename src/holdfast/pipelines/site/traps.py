@@ -5,6 +5,7 @@ links are found, and after any kill. docs/explanation/traps.md says what each me
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -170,8 +171,7 @@ def _in_query(url: str) -> Caught | None:
     if query.count("://") + query.count("%3A%2F%2F") > _MAX_INNER:
         return Caught(Trap.GROWING, "addresses within an address")
     if query.count("&") >= TIMES - 1:
-        pairs = query.split("&")
-        for pair in pairs:
-            if pair and pairs.count(pair) >= TIMES:
-                return Caught(Trap.GROWING, f"{pair} stands {TIMES} times in its query")
+        pair, times = Counter(query.split("&")).most_common(1)[0]
+        if times >= TIMES and pair and pair[-1] != "=":
+            return Caught(Trap.GROWING, f"{pair} stands {times} times in its query")
     return None
