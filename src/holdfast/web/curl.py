@@ -169,7 +169,8 @@ class CurlFetcher:
             reactor.drop(transfer.easy)
             raise
         elapsed_s = self._clock.monotonic() - started
-        flow.cost(transfer.head_bytes)
+        if self._limits.bytes_s is not None:
+            flow.cost(transfer.head_bytes)
         if code:
             broken = transfer.broken(code, message)
             raise failure(broken, total_s=self._limits.total_s, header_bytes=self._limits.header_bytes)
@@ -179,7 +180,7 @@ class CurlFetcher:
         payload = transfer.payload
         if len(payload) > transfer.cap:
             raise FetchFailed("too_large", f"more than {transfer.cap} bytes", transient=False)
-        if flow.full:
+        if flow.strained:
             await flow.relief()
         body = self._body(head, payload)
         return Response(

@@ -40,6 +40,8 @@ class Flow:
         self._coming = 0
         self._out = 0
         self._in_line = 0
+        self.strained = False
+        """It has been too much since `settle`: somebody may be held back, or wait. All that a plain fetch looks at."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self.on_room: Callable[[], None] = lambda: None
         """Called when bytes have left memory."""
@@ -49,6 +51,8 @@ class Flow:
     def came(self, count: int) -> None:
         """Bytes of a body, which are in memory now."""
         self._coming += count
+        if self._coming + self._out > self._memory_bytes:
+            self.strained = True
         if self._bytes_s is not None:
             self.cost(count)
 
@@ -57,11 +61,13 @@ class Flow:
         if self._bytes_s is not None:
             begin = max(self._paid_until, self._now() - _BURST_S)
             self._paid_until = begin + count / self._bytes_s
+            self.strained = True
 
     def forgotten(self, count: int) -> None:
         """A transfer let go of what came: it failed, or somebody else has it now."""
         self._coming -= count
-        self._make_way()
+        if self.strained:
+            self._make_way()
 
     # -- asked by the reactor
 
@@ -88,6 +94,10 @@ class Flow:
     def debt_s(self) -> float:
         """Seconds until what came is paid for; not above zero: it is."""
         return 0.0 if self._bytes_s is None else self._paid_until - self._now()
+
+    def settle(self) -> None:
+        """Nobody is held back any more."""
+        self.strained = self.pressed or self._in_line > 0
 
     # -- asked by the fetcher
 
@@ -120,6 +130,7 @@ class Flow:
         if count < LARGE_BYTES:
             return None
         self._out += count
+        self.strained = self.strained or self.full
         return Share(self, count)
 
     def returned(self, count: int) -> None:
@@ -129,7 +140,8 @@ class Flow:
 
     def _left(self, count: int) -> None:
         self._out -= count
-        self._make_way()
+        if self.strained:
+            self._make_way()
 
     def _make_way(self) -> None:
         self._wake_next()

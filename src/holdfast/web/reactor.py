@@ -95,7 +95,7 @@ class Reactor:
         for key, events in self._selector.select(0):
             if key.fd in self._watched:  # an earlier one of this round may have ended this one
                 act(key.fd, events)
-                if flow.pressed:
+                if flow.strained and flow.pressed:
                     self._hold_back()
         self._collect()
 
@@ -127,7 +127,7 @@ class Reactor:
             return
         self._due = _NEVER
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-        if self.flow.pressed:
+        if self.flow.strained and self.flow.pressed:
             self._hold_back()
         self._collect()
 
@@ -192,6 +192,8 @@ class Reactor:
             if self.flow.pressed:
                 self._hold_back()
         self._wait_for_payment()
+        if not self._held_back:
+            self.flow.settle()
 
     def _gather(self) -> None:
         self._gathering = None

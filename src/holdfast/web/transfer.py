@@ -107,6 +107,7 @@ class Transfer:
         self._head: list[bytes] = []
         self._pieces: list[bytes] = []
         self._flow = flow
+        self._came = 0
         self._lines = lines
         self._fresh = False
         self._verified = True
@@ -227,7 +228,9 @@ class Transfer:
 
     def _receive(self, piece: bytes) -> None:
         self._pieces.append(piece)
-        self._flow.came(len(piece))
+        count = len(piece)
+        self._came += count
+        self._flow.came(count)
 
     def _broken_proxy(self, proxy: Proxy) -> BrokenProxy:
         known = self.easy.getinfo
@@ -259,10 +262,10 @@ class Transfer:
     def forget(self) -> None:
         """Make ready for the next request."""
         self._head.clear()
-        if self._pieces:
-            count = sum(map(len, self._pieces))
+        if self._came:
             self._pieces.clear()
-            self._flow.forgotten(count)
+            self._flow.forgotten(self._came)
+            self._came = 0
         self._opened, self._refused = False, ""
 
     def close(self) -> None:
