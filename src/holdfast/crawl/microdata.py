@@ -13,6 +13,8 @@ MAX_ITEMS: Final = 1_000
 MAX_VALUES: Final = 2_000
 MAX_STEPS: Final = 500_000
 """Elements that are looked at, those that several items refer to again for each."""
+MAX_LINE_NODES: Final = 1_000
+"""Elements and texts that are read for one value: properties may be nested in each other."""
 MAX_DEPTH: Final = 30
 MAX_CHARS: Final = 50_000
 MAX_ALL_CHARS: Final = 4_000_000
@@ -55,6 +57,8 @@ class _Reading:
         properties: dict[str, list[Any]] = {}
         within = (*within, node.mem_id)
         for one in self._properties(node):
+            if self.values <= 0:
+                break
             value = self._value(one, within)
             for name in (one.attributes.get("itemprop") or "").split():
                 if value is None or self.values <= 0:
@@ -106,7 +110,7 @@ class _Reading:
             return self._cut(attributes.get(_VALUES[tag]) or "")
         if tag == "time" and attributes.get("datetime") is not None:
             return self._cut(attributes["datetime"] or "")
-        return self._cut(line_of(node))
+        return self._cut(line_of(node, MAX_LINE_NODES))
 
     def _url(self, written: str) -> str:
         written = written.strip()

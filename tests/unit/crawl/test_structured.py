@@ -168,6 +168,18 @@ class TestMicrodata:
         (found,) = microdata(f"<div itemscope itemref=i0></div>{rounds}")
         assert json.dumps(found).count('"properties"') <= 2 * items.MAX_VALUES
 
+    def test_properties_within_properties_are_not_read_over_and_over(self, monkeypatch):
+        read = []
+
+        def line_of(_node, most):
+            read.append(most)
+            return "x"
+
+        monkeypatch.setattr(items, "line_of", line_of)
+        microdata("<div itemscope>" + "<b itemprop=a>" * 5_000)
+        assert len(read) <= items.MAX_VALUES
+        assert set(read) == {items.MAX_LINE_NODES}
+
     def test_deep_nesting_is_cut(self):
         body = "<div itemscope>" + "<div itemprop=a itemscope>" * 5_000 + "<p itemprop=b>x"
         assert json.dumps(microdata(body)).count('"properties"') <= items.MAX_DEPTH
