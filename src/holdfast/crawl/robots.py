@@ -25,8 +25,10 @@ from holdfast.ports.fetcher import Fetcher, FetchFailed, Request, Response
 MAX_ROBOTS_BYTES = 512 * 1024
 MAX_HOPS = 5
 MAX_CRAWL_DELAY_S = 60.0
-MAX_ORIGINS = 2000
+MAX_ORIGINS = 20_000
 """So many origins' rules are remembered; the one that was asked for least recently is asked for again."""
+MAX_CHARS = 4_000_000
+"""Likewise, of all their rules together: parsed they take some 40 bytes for each."""
 
 FOR_GOOD = math.inf
 FRESH_S = 24 * 3600.0
@@ -49,6 +51,8 @@ class Rules:
     user_agent: str
     until: float
     """So long this holds, on the monotonic clock; then the origin is asked again."""
+    chars: int = 0
+    """How long the file is."""
 
     def allows(self, url: str) -> bool:
         """Whether that URL may be fetched."""
@@ -102,6 +106,7 @@ class Robots:
         self._keep = frozenset(keep)
         self._kept: dict[str, Response] = {}
         self._asking: dict[str, asyncio.Future[Rules | Unknown]] = {}
+        self._chars = 0
 
     def known(self, origin: str) -> Rules | Unknown | None:
         """What is remembered of that origin and still holds; None if it has to be asked."""
@@ -136,10 +141,12 @@ class Robots:
         if isinstance(verdict, Unknown) and isinstance(before, Rules):
             # It answered yesterday: its rules hold on while it can't be asked again.
             verdict = replace(before, until=self._clock.monotonic() + FRESH_S)
+        self._chars += _chars(verdict) - _chars(self._known.get(origin))
         self._known[origin] = verdict
         self._known.move_to_end(origin)
-        while len(self._known) > MAX_ORIGINS:
-            self._known.popitem(last=False)
+        while len(self._known) > MAX_ORIGINS or (self._chars > MAX_CHARS and len(self._known) > 1):
+            _, forgotten = self._known.popitem(last=False)
+            self._chars -= _chars(forgotten)
         return verdict
 
     async def _fetch(self, origin: str) -> Rules | Unknown:
@@ -177,12 +184,12 @@ class Robots:
             parsed = await asyncio.to_thread(Protego.parse, text)
         else:
             parsed = Protego.parse(text)
-        return self._settled(origin, parsed)
+        return self._settled(origin, parsed, len(text))
 
-    def _settled(self, origin: str, parsed: Protego | None) -> Rules:
+    def _settled(self, origin: str, parsed: Protego | None, chars: int = 0) -> Rules:
         self._failures.pop(origin, None)
         self._outages.answered(origin)
-        return Rules(parsed, self._user_agent, self._clock.monotonic() + FRESH_S)
+        return Rules(parsed, self._user_agent, self._clock.monotonic() + FRESH_S, chars)
 
     def _unknown(
         self, origin: str, reason: str, *, transient: bool, retry_after_s: float | None = None
@@ -219,3 +226,7 @@ def _shuts_out(line: str, url: str) -> bool:
     if not colon or field.strip().lower() != "disallow":
         return False
     return not Protego.parse(f"User-agent: *\n{line}").can_fetch(url, "any")
+
+
+def _chars(verdict: Rules | Unknown | None) -> int:
+    return verdict.chars if isinstance(verdict, Rules) else 0

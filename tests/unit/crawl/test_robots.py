@@ -174,6 +174,20 @@ def test_memory_is_bounded(monkeypatch):
     asyncio.run(run())
 
 
+def test_long_files_of_rules_are_bounded_together(monkeypatch):
+    monkeypatch.setattr(robots, "MAX_CHARS", 1000)
+
+    async def run() -> None:
+        rules = text("User-agent: *\nDisallow: /" + "x" * 270)
+        asked, _web, _ = asking({f"https://h{n}.example/robots.txt": rules for n in range(10)})
+        for n in range(10):
+            await asked.of(f"https://h{n}.example")
+        assert asked._chars == sum(one.chars for one in asked._known.values()) <= 1000
+        assert list(asked._known) == [f"https://h{n}.example" for n in (7, 8, 9)]
+
+    asyncio.run(run())
+
+
 LINES = st.sampled_from(
     [
         "User-agent: *",
