@@ -140,6 +140,15 @@ class FakeSegments:
         """Never torn."""
         raise NotImplementedError((job, segment, start, end))
 
+    def settle(self, job: Job, segment: str) -> None:
+        """Safe."""
+
+    def link(self, source: Job, target: Job, names: Sequence[str]) -> None:
+        """There is nothing to link."""
+
+    def discard(self, job: Job, names: Sequence[str]) -> None:
+        """There is nothing to delete."""
+
     def remove(self, job: Job) -> None:
         """Nothing to delete."""
 

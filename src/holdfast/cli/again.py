@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from holdfast.cli.screen import Screen
 
 
-def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
+def run_options(command: "Callable[..., int]") -> "Callable[..., int]":
+    """What is wanted of a run beside the crawl itself."""
     for option in (
         click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
         click.option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
@@ -48,7 +49,7 @@ def _run_options(command: "Callable[..., int]") -> "Callable[..., int]":
     is_flag=True,
     help="Instead of one job: each that a crash or a shutdown interrupted, one after the other.",
 )
-@_run_options
+@run_options
 @common
 def resume(
     job: str | None,
@@ -70,7 +71,7 @@ def resume(
         raise UsageError(
             "--interrupted takes neither a JOB nor --time-limit nor -o: it means every interrupted job"
         )
-    ask, shown = _prepared(output, json=json, quiet=quiet)
+    ask, shown = prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
         from holdfast.cli.foreground import listening
@@ -91,7 +92,7 @@ async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Her
 
     look_at_reach(found.spec, home.settings)
     await finish_change(home.tools, found)
-    found = await _freed(home, found)
+    found = await freed(home, found)
     if found.status is not Status.PENDING:
         after(found.status, Action.RESUME)
     if time_limit is not None:
@@ -137,11 +138,11 @@ async def _interrupted(home: "Home") -> list[Job]:
 @click.command()
 @job_argument
 @click.option("--no-run", is_flag=True, help="Only reset it; `resume` runs it later.")
-@_run_options
+@run_options
 @common
 def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quiet: bool) -> int:
     """Forget what a stopped job has, and start it from nothing. The exit codes are those of crawl."""
-    ask, shown = _prepared(output, json=json, quiet=quiet)
+    ask, shown = prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
         from holdfast.bootstrap import look_at_reach
@@ -149,7 +150,7 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
         from holdfast.engine.start import restart as begin_anew
 
         here = await listening(shown, ask)
-        found = await _freed(home, await home.tools.jobs.find(job))
+        found = await freed(home, await home.tools.jobs.find(job))
         if not no_run:
             look_at_reach(found.spec, home.settings)
         fresh = await begin_anew(home.tools, found)
@@ -170,7 +171,7 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
     help="Only those that fit: reason=WORD, status=NUMBER, host=NAME or url~=RE. Given again, all must hold.",
 )
 @click.option("--no-run", is_flag=True, help="Only put them back; `resume` runs the job later.")
-@_run_options
+@run_options
 @common
 def retry(
     job: str | None, *, where: tuple[str, ...], no_run: bool, output: Path | None, json: bool, quiet: bool
@@ -180,7 +181,7 @@ def retry(
     `show` lists the causes, `show --failed` the pages. The exit codes are those of crawl.
     """
     which = Which.asked(where)
-    ask, shown = _prepared(output, json=json, quiet=quiet)
+    ask, shown = prepared(output, json=json, quiet=quiet)
 
     async def work(home: "Home") -> int:
         from holdfast.bootstrap import look_at_reach
@@ -188,7 +189,7 @@ def retry(
         from holdfast.engine.start import retry as put_back
 
         here = await listening(shown, ask)
-        found = await _freed(home, await home.tools.jobs.find(job))
+        found = await freed(home, await home.tools.jobs.find(job))
         if not no_run:
             look_at_reach(found.spec, home.settings)
         count = await put_back(home.tools, found, which)
@@ -209,7 +210,8 @@ def _nothing_failed(job: Job, which: Which) -> str:
     return f"no failed page of job {job.short_id} fits {clean(str(which))}, or is within its depth limit; {failed}."
 
 
-def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":
+def prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":
+    """What those options ask for, looked at, and where the run is shown."""
     from holdfast.cli.foreground import Ask
     from holdfast.cli.screen import screen
 
@@ -220,7 +222,7 @@ def _prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Sc
     return Ask(json, output), screen(quiet=quiet)
 
 
-async def _freed(home: "Home", found: Job) -> Job:
+async def freed(home: "Home", found: Job) -> Job:
     """The job, which nobody living works on."""
     from holdfast.engine.start import free
 

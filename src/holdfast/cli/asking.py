@@ -23,8 +23,8 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     from holdfast.pipelines.site.traps import TrapRules
 
     name = options["name"]
-    if name is not None and not (name.strip() and name.isprintable()):
-        raise UsageError("a name is some printable text, such as --name docs")
+    if name is not None:
+        checked_name(name)
     spec = SiteSpec.asked(
         urls,
         options["scope"],
@@ -70,6 +70,12 @@ def _fields(asked: tuple[str, ...]) -> tuple[str, ...]:
 
         extractor(asked)
     return asked
+
+
+def checked_name(name: str) -> None:
+    """UsageError for what can't be a job's name."""
+    if not (name.strip() and name.isprintable()):
+        raise UsageError("a name is some printable text, such as --name docs")
 
 
 def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:

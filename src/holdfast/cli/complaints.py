@@ -27,6 +27,8 @@ _BY_COMMAND = {
     Action.CANCEL: "`holdfast cancel`",
     Action.RESTART: "`holdfast restart`",
     Action.RETRY: "`holdfast retry`",
+    Action.RESCAN: "`holdfast rescan`",
+    Action.ROLL_BACK: "`holdfast rollback`",
     Action.EXTEND: "`holdfast crawl` with a higher limit",
 }
 """What a person types for what the table of states allows; the others are the machine's."""

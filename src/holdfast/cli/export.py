@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.options import FIELD, FIELD_HOW
-from holdfast.cli.params import FILE, common, job_argument
+from holdfast.cli.params import COUNT, FILE, common, job_argument
 from holdfast.cli.screen import Screen, screen
 from holdfast.cli.stderr import STDERR, console
 from holdfast.cli.words import plural, size
@@ -35,10 +35,11 @@ _DAMAGED_SHOWN = 3
     metavar="FILE",
     help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet or .warc.gz.",
 )
+@click.option("--run", type=COUNT, metavar="N", help="As run N has it, instead of the last one.")
 @click.option(*FIELD, **FIELD_HOW)
 @click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
 @common
-def export(job: str | None, output: Path, fields: tuple[str, ...], quiet: bool) -> int:
+def export(job: str | None, output: Path, *, run: int | None, fields: tuple[str, ...], quiet: bool) -> int:
     """Write a job's pages to a file, each page once.
 
     The file appears whole or not at all; one that stands there is replaced only when the new one is complete.
@@ -53,7 +54,9 @@ def export(job: str | None, output: Path, fields: tuple[str, ...], quiet: bool) 
         _refuse_without_rows(output)
 
     async def work(home: "Home") -> int:
-        return await write(home, await home.tools.jobs.find(job), output, screen(quiet=quiet), fields)
+        from holdfast.cli.runs import run_of
+
+        return await write(home, await run_of(home, job, run), output, screen(quiet=quiet), fields)
 
     return in_home(work)
 

@@ -15,7 +15,7 @@ import click
 from holdfast.cli.complaints import say
 from holdfast.cli.logs import HANDLER
 from holdfast.cli.opened import home_words
-from holdfast.cli.outcome import EXIT, as_json, ended, json_line
+from holdfast.cli.outcome import EXIT, as_json, command, ended, json_line
 from holdfast.cli.screen import Screen
 from holdfast.cli.view import Observer
 from holdfast.domain.errors import HoldfastError, LeaseLost, StorageFailed, StorageFull
@@ -105,8 +105,12 @@ def _streams(home: "Home", job: Job, ask: Ask) -> "Stream | None":
 
 
 async def finish(home: "Home", job: Job, screen: Screen, ask: Ask, rows: "Stream | None" = None) -> int:
-    """Write the output if there is room and time for it, answer, and give the exit code: 1 too for a damaged body."""
+    """Say what a rescan has found, write the output if there is room and time for it, answer, and give the exit code.
+
+    That is 1 too for a damaged body.
+    """
     damaged = 0
+    changes = await _changes(home, job, screen)
     if ask.output is not None and _wants_output(job):
         from holdfast.cli.export import end, write
 
@@ -119,11 +123,28 @@ async def finish(home: "Home", job: Job, screen: Screen, ask: Ask, rows: "Stream
             else:
                 damaged = await write(home, job, ask.output, screen)
         except BaseException:
-            _answer(job, ask)
+            _answer(job, ask, changes)
             raise
         _hear(signal.SIG_IGN)
-    _answer(job, ask)
+    _answer(job, ask, changes)
     return EXIT[job.status] or damaged
+
+
+async def _changes(home: "Home", job: Job, screen: Screen) -> dict[str, int] | None:
+    """What became of the pages that were asked for again, once all of them have been."""
+    if job.rescan_of is None or job.status is not Status.COMPLETED:
+        return None
+    from holdfast.cli.diff import changes_of, summary
+
+    counts = await changes_of(home, job)
+    if counts is None:
+        return None
+    screen.say(f"since run {job.rescan_of}: {summary(counts)}. See them with: {_diff(job)}")
+    return {change.value: count for change, count in counts.items()}
+
+
+def _diff(job: Job) -> str:
+    return command("diff", job.short_id, str(job.rescan_of), str(job.run), *home_words())
 
 
 def _hear(interrupt: "Handler", end: "Handler | None" = None) -> None:
@@ -144,9 +165,9 @@ def _wants_output(job: Job) -> bool:
     return job.status is not Status.PENDING and job.reason != "disk"
 
 
-def _answer(job: Job, ask: Ask) -> None:
+def _answer(job: Job, ask: Ask, changes: "Mapping[str, int] | None" = None) -> None:
     if ask.json:
-        click.echo(json_line(as_json(job)))
+        click.echo(json_line(as_json(job) | ({} if changes is None else {"changes": dict(changes)})))
 
 
 @asynccontextmanager

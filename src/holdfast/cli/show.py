@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.cli.diff import changes_of, summary
 from holdfast.cli.ls import standing
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import as_json, command, json_line
-from holdfast.cli.params import common, job_argument
+from holdfast.cli.params import COUNT, common, job_argument
+from holdfast.cli.runs import checkpoint_json, run_of
 from holdfast.cli.words import clean, duration, number, plural, size
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.job import Job
+from holdfast.domain.runs import Change, Run, RunKind
 from holdfast.domain.states import TRANSITIONS, Action
 from holdfast.ports.jobs import Event, HostReport, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from holdfast.bootstrap import Home
 
@@ -32,6 +35,11 @@ class Facts:
 
     job: Job
     standing: str
+    runs: list[Job]
+    """The job as each of its runs stands, the oldest first."""
+    kinds: dict[int, Run]
+    changes: "Mapping[Change, int] | None"
+    """Of a rescan: what became of the pages of the run before."""
     held_by: str | None
     statuses: dict[int, int]
     tallies: list[Tally]
@@ -48,15 +56,17 @@ class Facts:
 @click.option(
     "--checkpoint-data", is_flag=True, help="Instead: all visited, queued and external URLs, as JSON."
 )
+@click.option("--run", type=COUNT, metavar="N", help="As run N stands, instead of the last one.")
 @click.option("--failed", is_flag=True, help="Instead: each page that failed, with its cause.")
 @common
-def show(job: str | None, json: bool, checkpoint_data: bool, failed: bool) -> None:
+def show(job: str | None, run: int | None, json: bool, checkpoint_data: bool, failed: bool) -> None:
     """Show one job: counters, hosts, statuses, errors by cause, checkpoints."""
 
     async def work(home: "Home") -> None:
-        found = await home.tools.jobs.find(job)
+        found = await run_of(home, job, run)
         if checkpoint_data:
-            click.echo(json_line(asdict(await home.tools.jobs.checkpoint_data(found.id))))
+            data = await home.tools.jobs.checkpoint_data(found.id, run=found.run)
+            click.echo(json_line(asdict(data)))
             return
         if failed:
             await _list_failures(home, found, json=json)
@@ -72,7 +82,7 @@ def show(job: str | None, json: bool, checkpoint_data: bool, failed: bool) -> No
 
 
 async def _list_failures(home: "Home", job: Job, *, json: bool) -> None:
-    async for page in home.tools.jobs.failures(job.id):
+    async for page in home.tools.jobs.failures(job.id, run=job.run):
         for one in page:
             click.echo(
                 json_line(asdict(one) | {"at": iso(one.at)})
@@ -83,17 +93,21 @@ async def _list_failures(home: "Home", job: Job, *, json: bool) -> None:
 
 async def _facts(home: "Home", job: Job) -> Facts:
     jobs = home.tools.jobs
-    holder = await jobs.holder(job.id)
+    present = await home.tools.ledger.job(job.id)
+    holder = await jobs.holder(job.id) if job.run == present.run else None
     alive = holder is not None and home.tools.workers.lives(holder.worker_id) is not False
     pauses = await jobs.pauses(job.id)
     return Facts(
         job=job,
         standing=await standing(home, job),
+        runs=[await jobs.of_run(job.id, run.number) for run in await jobs.runs(job.id)],
+        kinds={run.number: run for run in await jobs.runs(job.id)},
+        changes=await changes_of(home, job),
         held_by=holder.worker_id if holder is not None and alive else None,
-        statuses=await jobs.statuses(job.id),
-        tallies=await jobs.tallies(job.id),
-        hosts=await jobs.hosts(job.id, _SHOWN),
-        checkpoints=await jobs.checkpoints(job.id, _SHOWN),
+        statuses=await jobs.statuses(job.id, run=job.run),
+        tallies=await jobs.tallies(job.id, run=job.run),
+        hosts=await jobs.hosts(job.id, _SHOWN, run=job.run),
+        checkpoints=await jobs.checkpoints(job.id, _SHOWN, run=job.run),
         events=await jobs.events(job.id, _SHOWN),
         paused_at=pauses.since,
         paused_s=pauses.total_s(home.tools.clock.wall()),
@@ -117,16 +131,25 @@ def facts_json(facts: Facts) -> dict[str, Any]:
         "paused_at": iso(facts.paused_at),
         "paused_s": round(facts.paused_s, 3),
         "held_by": facts.held_by,
+        "runs": [_run_json(run, facts.kinds[run.run]) for run in facts.runs],
+        "changes": None if facts.changes is None else dict(facts.changes),
         "statuses": {str(status): count for status, count in facts.statuses.items()},
         "outcomes": [asdict(tally) for tally in facts.tallies],
         "hosts": [asdict(host) for host in facts.hosts],
-        "checkpoints": [_checkpoint_json(one) for one in facts.checkpoints],
+        "checkpoints": [checkpoint_json(one) for one in facts.checkpoints],
         "events": [asdict(event) | {"at": iso(event.at)} for event in facts.events],
     }
 
 
-def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
-    return asdict(checkpoint) | {"reason": checkpoint.reason.value, "at": iso(checkpoint.at)}
+def _run_json(job: Job, run: Run) -> dict[str, Any]:
+    return asdict(run) | {
+        "status": job.status.value,
+        "pages": job.counters.done,
+        "failed": job.counters.failed,
+        "checkpoint": job.commit_no,
+        "started_at": iso(job.started_at),
+        "finished_at": iso(job.finished_at),
+    }
 
 
 def lines(facts: Facts) -> "Iterator[str]":
@@ -151,6 +174,10 @@ def lines(facts: Facts) -> "Iterator[str]":
     yield _line("pace", pace(job))
     paused = f", {duration(facts.paused_s)} paused" if facts.paused_s else ""
     yield _line("time", f"{duration(job.active_s)} active{paused}, created {stamp(job.created_at)}")
+    if facts.changes is not None:
+        yield _line("changes", f"{summary(facts.changes)}, since run {job.rescan_of}")
+    if len(facts.runs) > 1:
+        yield from _section("runs", [_run(one, facts.kinds[one.run], job) for one in facts.runs])
     yield from _section(
         "answers", [(number(count), f"HTTP {code}") for code, count in facts.statuses.items()]
     )
@@ -215,6 +242,17 @@ def _host(host: HostReport) -> tuple[str, str]:
     return number(
         host.settled
     ), f"{clean(host.name)}{f' ({number(host.queued)} queued)' if host.queued else ''}"
+
+
+def _run(one: Job, run: Run, shown: Job) -> tuple[str, str]:
+    made = {
+        RunKind.RESCAN: f"rescan of run {run.rescan_of}",
+        RunKind.ROLLBACK: f"run {run.base_run} as it was at checkpoint {run.base_commit}",
+        RunKind.FORK: f"job {(run.base_job or '')[-8:]} as it was at checkpoint {run.base_commit}",
+    }.get(run.kind, run.kind.value)
+    when = "" if one.finished_at is None else f", {stamp(one.finished_at)}"
+    here = " (shown here)" if one.run == shown.run else ""
+    return number(one.run), f"{made}, {one.status}, {plural(one.counters.done, 'page')}{when}{here}"
 
 
 def _checkpoint(checkpoint: Checkpoint) -> tuple[str, str]:

@@ -10,7 +10,8 @@ import click
 from holdfast.cli.complaints import EXIT_FAILED
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import json_line
-from holdfast.cli.params import common, job_argument
+from holdfast.cli.params import COUNT, common, job_argument
+from holdfast.cli.runs import run_of
 from holdfast.cli.stderr import STDERR, console
 from holdfast.cli.words import clean, plural, size
 from holdfast.domain.job import Job
@@ -24,9 +25,10 @@ _LINE_CHARS: Final = 400
 
 @click.command()
 @job_argument
+@click.option("--run", type=COUNT, metavar="N", help="Run N instead of the last one.")
 @click.option("--json", is_flag=True, help="One JSON object on stdout.")
 @common
-def verify(job: str | None, json: bool) -> int:
+def verify(job: str | None, run: int | None, json: bool) -> int:
     """Read everything that a job committed again, and check it against itself.
 
     Each page has one whole record with its digest, each stored response one outcome, each link of a stored
@@ -36,7 +38,7 @@ def verify(job: str | None, json: bool) -> int:
     async def work(home: "Home") -> int:
         from holdfast.engine.verify import verify as check
 
-        found = await home.tools.jobs.find(job)
+        found = await run_of(home, job, run)
         with _progress() as progress:
             verification = await check(home.tools, found, progress=progress)
         if json:

@@ -42,6 +42,15 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """A result row. `exchange` is the raw evidence, opaque to the engine, that the segments store."""
+
+    kind: str
+    data: Mapping[str, Any]
+    exchange: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """An item as the ledger hands it out to be handled."""
 
@@ -64,15 +73,8 @@ class Item:
     """Pages that the job had of its host when this was handed out."""
     host_bytes: int = 0
     """Of their bodies."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A result row. `exchange` is the raw evidence, opaque to the engine, that the segments store."""
-
-    kind: str
-    data: Mapping[str, Any]
-    exchange: Any = None
+    earlier: Record | None = None
+    """In a run that asks again for the pages of an earlier one: what that has of it, as far as it can still be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ class Job:
     """Active time used up when the present time limit was granted; the limit counts from here."""
     counters: Counters
     last_checkpoint_at: float | None
+    rescan_of: int | None = None
+    """The run whose pages this one asks for again; None where it doesn't."""
 
     @property
     def short_id(self) -> str:

@@ -35,12 +35,14 @@ class Action(StrEnum):
     RESTART = "restart"
     RETRY = "retry"
     EXTEND = "extend"
+    RESCAN = "rescan"
+    ROLL_BACK = "roll back"
 
 
 _S, _A = Status, Action
 
 TRANSITIONS: dict[Status, dict[Action, Status]] = {
-    _S.PENDING: {_A.CLAIM: _S.IN_PROGRESS, _A.CANCEL: _S.CANCELLED},
+    _S.PENDING: {_A.CLAIM: _S.IN_PROGRESS, _A.CANCEL: _S.CANCELLED, _A.ROLL_BACK: _S.PAUSED},
     _S.IN_PROGRESS: {
         _A.COMPLETE: _S.COMPLETED,
         _A.FAIL: _S.FAILED,
@@ -55,11 +57,29 @@ TRANSITIONS: dict[Status, dict[Action, Status]] = {
         _A.RETRY: _S.PENDING,
         _A.CANCEL: _S.CANCELLED,
         _A.RESTART: _S.PENDING,
+        _A.ROLL_BACK: _S.PAUSED,
     },
-    _S.TIMEOUT: {_A.RESUME: _S.PENDING, _A.CANCEL: _S.CANCELLED, _A.RESTART: _S.PENDING},
-    _S.FAILED: {_A.RETRY: _S.PENDING, _A.RESUME: _S.PENDING, _A.CANCEL: _S.CANCELLED, _A.RESTART: _S.PENDING},
-    _S.COMPLETED: {_A.EXTEND: _S.PENDING, _A.RETRY: _S.PENDING, _A.RESTART: _S.PENDING},
-    _S.CANCELLED: {_A.RESTART: _S.PENDING},
+    _S.TIMEOUT: {
+        _A.RESUME: _S.PENDING,
+        _A.CANCEL: _S.CANCELLED,
+        _A.RESTART: _S.PENDING,
+        _A.ROLL_BACK: _S.PAUSED,
+    },
+    _S.FAILED: {
+        _A.RETRY: _S.PENDING,
+        _A.RESUME: _S.PENDING,
+        _A.CANCEL: _S.CANCELLED,
+        _A.RESTART: _S.PENDING,
+        _A.ROLL_BACK: _S.PAUSED,
+    },
+    _S.COMPLETED: {
+        _A.EXTEND: _S.PENDING,
+        _A.RETRY: _S.PENDING,
+        _A.RESCAN: _S.PENDING,
+        _A.RESTART: _S.PENDING,
+        _A.ROLL_BACK: _S.PAUSED,
+    },
+    _S.CANCELLED: {_A.RESTART: _S.PENDING, _A.ROLL_BACK: _S.PAUSED},
 }
 
 _ALIASES = {"running": Status.IN_PROGRESS, "processing": Status.IN_PROGRESS, "queued": Status.PENDING}
@@ -90,7 +110,7 @@ def parse_status(text: str) -> Status:
 
 def diagram() -> str:
     """The table as a Mermaid state diagram."""
-    lines = ["stateDiagram-v2", "    [*] --> pending: submit"]
+    lines = ["stateDiagram-v2", "    [*] --> pending: submit", "    [*] --> paused: fork"]
     for status, actions in TRANSITIONS.items():
         by_target: dict[Status, list[str]] = {}
         for action, target in actions.items():

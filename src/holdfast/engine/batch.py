@@ -107,7 +107,8 @@ class Batch:
         if not sent:
             return None
         known = await self._tools.ledger.originals(
-            self.lease, [exchange.digest for exchange in sent if exchange.response.payload]
+            self.lease,
+            [one.digest for one in sent if one.response.payload and one.original is None],
         )
         return await self._writer.append(sent, known)
 

@@ -10,7 +10,7 @@ from collections import deque
 from typing import Protocol
 
 from holdfast.domain.commit import Committed
-from holdfast.domain.item import Handled, RetryAt
+from holdfast.domain.item import Handled, Item, RetryAt
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Lease
 from holdfast.engine.frontier import DUE_CAP_S, NAP_S, Frontier
@@ -126,7 +126,9 @@ class Feeder:
     async def _fill_lane(self, lane: Lane) -> None:
         share = self._frontier.share
         self._frontier.filling()
-        items = await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
+        items = await self._recalled(
+            await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
+        )
         self._frontier.fill(lane, items, asked=share)
         self._crew.call()
 
@@ -139,12 +141,18 @@ class Feeder:
             limit=MAX_DUE,
             taken=self._frontier.put_already,
         )
-        for item in due:
+        for item in await self._recalled(due):
             self._frontier.put(item, now=self._tools.clock.monotonic())
         later = wall if len(due) == MAX_DUE else await self._next_due(since=wall)
         # What is due still is in hand by now, or is one too many: asked at once, the ledger would say the same again.
         self._due_at = wall + 1.0 if later == wall else later
         self._crew.call()
+
+    async def _recalled(self, items: list[Item]) -> list[Item]:
+        """In a run that asks for pages again: with what the earlier run has of them."""
+        if self._job.rescan_of is None:
+            return items
+        return await self._tools.ledger.earlier(self._crew.lease, items)
 
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from holdfast.domain.item import Item, Outcome, Record, Rejudged
 from holdfast.domain.job import Job
 from holdfast.engine.tools import Tools
 from holdfast.ports.ledger import RecordRow
-from holdfast.ports.segments import Reading
+from holdfast.ports.segments import Reading, standing_for
 
 
 async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]], item: Item) -> Outcome:
@@ -26,11 +25,11 @@ async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]
 
 
 def read_body(tools: Tools, job: Job, row: RecordRow) -> Reading | None:
-    """What is stored of a record; the body of a revisit is the one that it points to, the headers are its own."""
+    """What is stored of a record; the body of a revisit is the one that it points to."""
     if row.location is None:
         return None
     own = tools.segments.read(job, row.location)
     if row.revisit_of is None:
         return own
     original = tools.segments.read(job, row.revisit_of)
-    return replace(own, payload=original.payload, body=original.body)
+    return standing_for(own, original)

@@ -21,7 +21,7 @@ async def repair(tools: Tools, job: Job, lease: Lease) -> int:
     """
     reopened = 0
     for segment in await tools.ledger.segments(job.id):
-        good = await _good_length(tools, job, segment)
+        good = await good_length(tools, job, segment)
         if good >= segment.committed:
             continue
         count = await tools.ledger.tear(lease, segment.name, good)
@@ -31,7 +31,8 @@ async def repair(tools: Tools, job: Job, lease: Lease) -> int:
     return reopened
 
 
-async def _good_length(tools: Tools, job: Job, segment: SegmentState) -> int:
+async def good_length(tools: Tools, job: Job, segment: SegmentState) -> int:
+    """How far the file is what was committed: beyond what was synced, the checksum of each commit's bytes tells."""
     size = await asyncio.to_thread(tools.segments.size, job, segment.name)
     if segment.synced >= segment.committed <= size:
         return segment.committed

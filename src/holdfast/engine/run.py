@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
-from holdfast.domain.commit import Commit, Ending
+from holdfast.domain.commit import Commit, Ending, Location
 from holdfast.domain.errors import HoldfastError, StorageFull
 from holdfast.domain.job import Job
 from holdfast.domain.lease import Claim
@@ -23,8 +23,9 @@ from holdfast.engine.start import held
 from holdfast.engine.tools import Tools
 from holdfast.engine.worker import Worker
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.pipeline import PipelineRun
+from holdfast.ports.pipeline import PipelineRun, Reread
 from holdfast.ports.rows import RowStream
+from holdfast.ports.segments import Reading
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +104,8 @@ async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncI
     """A worker with all that it needs, which is let go at the end."""
     outside = await _outside(tools, claim.job)
     frontier = Frontier(claim.job.limits, rate_of(claim.job.pace.max_rate))
-    handler = tools.open_handler(PipelineRun(claim.job, claim.cursor, outside, frontier.repace))
+    lent = PipelineRun(claim.job, claim.cursor, outside, frontier.repace, _reread(tools, claim.job))
+    handler = tools.open_handler(lent)
     writer = tools.segments.writer(claim.job, claim.lease, claim.job.durability)
     batch = Batch(tools, claim.lease, writer, rows)
     try:
@@ -114,6 +116,13 @@ async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncI
     finally:
         await batch.close()
         await handler.close()
+
+
+def _reread(tools: Tools, job: Job) -> Reread:
+    async def reread(location: Location) -> Reading:
+        return await asyncio.to_thread(tools.segments.read, job, location)
+
+    return reread
 
 
 async def _outside(tools: Tools, job: Job) -> list[str]:

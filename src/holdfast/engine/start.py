@@ -10,8 +10,9 @@ from holdfast.domain.failures import Which
 from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
-from holdfast.domain.states import Status
+from holdfast.domain.states import Action, Status, after
 from holdfast.engine.budget import BYTE_LIMIT, HOST_BUDGET, PAGE_LIMIT
+from holdfast.engine.repair import good_length
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog, death
 
@@ -178,6 +179,52 @@ async def retry(tools: Tools, job: Job, which: Which) -> int:
     return await tools.jobs.retry(job.id, which, now=tools.clock.wall())
 
 
+async def rescan(tools: Tools, job: Job, keep: int) -> Job:
+    """A new run of a completed job, waiting to be claimed: its pages are asked for again.
+
+    What the present run has of each file is looked at and made safe first: bodies in it are pointed to from now on. A
+    crash in here leaves the job as it was, or one that nobody can claim before somebody has carried this to its end.
+    """
+    after(job.status, Action.RESCAN)
+    await finish_change(tools, job)
+    whole = {}
+    for segment in await tools.ledger.segments(job.id):
+        whole[segment.name] = min(segment.committed, await good_length(tools, job, segment))
+        if segment.synced < whole[segment.name]:
+            await asyncio.to_thread(tools.segments.settle, job, segment.name)
+    seeds = tools.pipeline.seeds(job.spec, job.limits)
+    now = tools.clock.wall()
+    await tools.jobs.rescan(job.id, seeds, whole, keep=keep, phase=QUEUED, now=now)
+    await finish_change(tools, job)
+    return await tools.ledger.job(job.id)
+
+
+async def roll_back(tools: Tools, job: Job, commit: int) -> Job:
+    """The job as it stood at that commit, paused, as a new run. A crash in here leaves it as `rescan` does."""
+    await finish_change(tools, job)
+    await tools.jobs.roll_back(job.id, commit, phase=QUEUED, now=tools.clock.wall())
+    await finish_change(tools, job)
+    return await tools.ledger.job(job.id)
+
+
+async def fork(
+    tools: Tools, job: Job, commit: int | None, *, name: str | None, random: Callable[[int], bytes]
+) -> Job:
+    """Another job as this one stood at that commit, paused. Its files are links to this one's, and outlive it.
+
+    A crash in here leaves nothing, or a job that nobody can claim before somebody has carried this to its end.
+    """
+    await finish_change(tools, job)
+    now = tools.clock.wall()
+    public_id = uuid7(int(now * 1000), random(10))
+    identity = f"fork:{public_id}" if name is None else f"name:{name}"
+    fork_id = await tools.jobs.fork(
+        job.id, commit, public_id=public_id, named=(identity, name), phase=QUEUED, now=now
+    )
+    await finish_change(tools, await tools.ledger.job(fork_id))
+    return await tools.ledger.job(fork_id)
+
+
 async def restart(tools: Tools, job: Job) -> Job:
     """The job from nothing, waiting to be claimed; one whose restart was interrupted comes to its end.
 
@@ -205,13 +252,21 @@ async def finish_changes(tools: Tools) -> None:
     for job_id, change in (await tools.jobs.unfinished()).items():
         if change == "remove":
             await remove(tools, await tools.ledger.job(job_id))
-        else:
-            await tools.jobs.finish_change(job_id)
+        elif change != "restart":
+            await finish_change(tools, await tools.ledger.job(job_id))
 
 
 async def finish_change(tools: Tools, job: Job) -> None:
-    """Carry a change that was interrupted to its end; HalfRestarted for a restart, which a person begins anew."""
+    """Carry a change that was interrupted to its end; HalfRestarted for a restart, which a person begins anew.
+
+    Files come first: the plan in the ledger says which, to whoever comes after a crash.
+    """
     await refuse_half_restarted(tools, job)
+    errand = await tools.jobs.errand(job.id)
+    if errand is not None and errand.source is not None:
+        await asyncio.to_thread(tools.segments.link, errand.source, errand.job, errand.names)
+    elif errand is not None:
+        await asyncio.to_thread(tools.segments.discard, errand.job, errand.names)
     await tools.jobs.finish_change(job.id)
 
 

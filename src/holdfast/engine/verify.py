@@ -44,15 +44,16 @@ class Verification:
 async def verify(
     tools: Tools, job: Job, *, progress: Callable[[int, int], None] | None = None
 ) -> Verification:
-    """Check everything that is committed of a job on which nobody works.
+    """Check everything that is committed of a job on which nobody works, of the run as which it was read.
 
-    JobHeld if somebody does, or takes it up meanwhile: what moves can't be compared. `progress` is
-    called with the number of records read and of those to be read, each of them twice; not every failure has one.
+    JobHeld if somebody does, or takes it up meanwhile: what moves can't be compared. An earlier run never moves.
+    `progress` is called with the number of records read and of those to be read, each of them twice; not every failure
+    has one.
     """
     job = await _at_rest(tools, job)
     settled = job.counters.done + job.counters.redirected + job.counters.consulted + job.counters.failed
     report = Report(Progress(2 * settled, progress))
-    report.add(*await tools.ledger.discrepancies(job.id))
+    report.add(*await tools.ledger.discrepancies(job.id, run=job.run))
     scanned = await check_segments(tools, job, report)
     placed = await check_records(tools, job, report)
     await check_places(tools, job, report, scanned, placed)
@@ -71,6 +72,9 @@ async def verify(
 
 async def _at_rest(tools: Tools, job: Job) -> Job:
     """The job as it stands; the claim of a dead worker is no hindrance."""
+    present = await tools.ledger.job(job.id)
+    if job.run != present.run:
+        return await tools.jobs.of_run(job.id, job.run)
     await _refuse_held(tools, job)
     await refuse_half_restarted(tools, job)
     if job.id in await tools.jobs.unfinished():
@@ -81,13 +85,14 @@ async def _at_rest(tools: Tools, job: Job) -> Job:
 
 
 async def _still_at_rest(tools: Tools, job: Job) -> None:
-    now = await tools.ledger.job(job.id)
-    if (now.run, now.commit_no) != (job.run, job.commit_no):
+    now = await tools.jobs.of_run(job.id, job.run)
+    if now.commit_no != job.commit_no:
         raise JobHeld(
             f"job {job.short_id} went on while it was verified. Verify it again when it stands still: "
             f"pause it with `holdfast pause {job.short_id}`, or wait for its end."
         )
-    await _refuse_held(tools, job)
+    if now.run == (await tools.ledger.job(job.id)).run:
+        await _refuse_held(tools, job)
 
 
 async def _refuse_held(tools: Tools, job: Job) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +13,7 @@ from holdfast.engine.tools import Tools
 from holdfast.engine.verify_report import Report
 from holdfast.engine.verify_segments import Places, empty_places, pages_of_records
 from holdfast.ports.ledger import Discrepancy, RecordRow
-from holdfast.ports.segments import DamagedRecord, Reading
+from holdfast.ports.segments import DamagedRecord, Reading, standing_for
 
 REMEMBERED = 200_000
 
@@ -53,7 +53,7 @@ class Seen:
 async def check_records(tools: Tools, job: Job, report: Report) -> Mapping[str, Places]:
     """Each row of the job; gives the places that they name, by segment."""
     places = empty_places()
-    examiner = Examiner(tools, job, await tools.ledger.cursor(job.id))
+    examiner = Examiner(tools, job, await tools.ledger.cursor(job.id, run=job.run))
     async for rows in pages_of_records(tools, job, report):
         examined = await asyncio.to_thread(examiner.examine_all, rows)
         for row in rows:
@@ -117,7 +117,7 @@ class Examiner:
             detail = f"stands for what is stored of {original.url}, which is not its body"
             examined.complain("revisit", detail)
             return None
-        return replace(revisit, payload=original.payload, body=original.body)
+        return standing_for(revisit, original)
 
     def _extract(self, examined: Examined, reading: Reading) -> None:
         """Where the stored body leads to."""
@@ -140,7 +140,7 @@ class Examiner:
         sought = {found.fingerprint for one in examined for found in one.found}
         if not sought:
             return []
-        known = await self._tools.ledger.known(self._job.id, list(sought))
+        known = await self._tools.ledger.known(self._job.id, list(sought), run=self._job.run)
         self._seen.update({fingerprint for fingerprint, reason in known.items() if reason is None})
         self._shut_out.update({fingerprint for fingerprint, reason in known.items() if reason is not None})
         strays = []
@@ -170,7 +170,8 @@ def _compare(examined: Examined, reading: Reading) -> None:
     if reading.digest != row.digest:
         said = "none" if row.digest is None else row.digest.hex()
         examined.complain("digest", f"the ledger says {said}, its bytes give {reading.digest.hex()}")
-    said_status = row.data.get("status", reading.status)
+    # A page that has not changed has the status of its body; what was answered then is "not modified".
+    said_status = row.data.get("answered") or row.data.get("status", reading.status)
     if reading.status != said_status:
         examined.complain("record", f"the ledger says status {said_status}, its response {reading.status}")
     if reading.revisit and row.revisit_of is None:

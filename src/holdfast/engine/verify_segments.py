@@ -49,13 +49,15 @@ class Scanned:
 
 async def check_segments(tools: Tools, job: Job, report: Report) -> Scanned:
     """Each segment: its length, the checksum of each commit's bytes, and every record in it."""
-    scanned = Scanned({}, await tools.ledger.segments(job.id))
+    scanned = Scanned({}, await tools.ledger.segments(job.id, run=job.run))
     for segment in scanned.segments:
         size = await asyncio.to_thread(tools.segments.size, job, segment.name)
         if size < segment.committed:
             what = f"has {size} bytes" if size else "is missing or empty"
             report.add(Discrepancy("segment", segment.name, f"{what}, {segment.committed} are committed"))
-        for span in await tools.ledger.spans(job.id, segment.name, 0):
+        if segment.lent:
+            continue  # only bodies in it are this run's, and each is read with its row
+        for span in await tools.ledger.spans(job.id, segment.name, 0, run=job.run):
             if span.crc is None:
                 continue
             crc = await asyncio.to_thread(tools.segments.crc, job, segment.name, span.start, span.end)
@@ -81,6 +83,8 @@ async def check_places(
 ) -> None:
     """Each committed response belongs to exactly one row."""
     for segment in scanned.segments:
+        if segment.lent:
+            continue
         if scanned.places[segment.name] != placed.get(segment.name, Places()):
             await _compare(tools, job, report, segment)
     known = {segment.name for segment in scanned.segments}
@@ -102,7 +106,7 @@ async def _compare(tools: Tools, job: Job, report: Report, segment: SegmentState
             report.add(
                 Discrepancy("response", subject, f"one stored response is the record of {count} items")
             )
-    laid_aside = await tools.ledger.laid_aside(job.id, segment.name)
+    laid_aside = await tools.ledger.laid_aside(job.id, segment.name, run=job.run)
     async for reading in _scan(tools, job, segment, None):
         if isinstance(reading, DamagedRecord) or reading.location.offset in rows:
             continue
@@ -141,7 +145,7 @@ async def pages_of_records(tools: Tools, job: Job, report: Report) -> AsyncItera
     after, limit = 0, ROWS
     while True:
         try:
-            rows = await tools.ledger.records(job.id, after=after, limit=limit)
+            rows = await tools.ledger.records(job.id, after=after, limit=limit, run=job.run)
         except ValueError as error:
             subject = f"records of the items after {after}"
             report.add(Discrepancy("record", subject, f"can't be read: {error}"))

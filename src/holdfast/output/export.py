@@ -87,21 +87,22 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
 
 async def refuse_emptied(source: Source, job: Job) -> None:
     """JobHeld if the job was restarted or removed while it was read: the file would hold but a part of it."""
-    now = await source.ledger.job(job.id)
-    if now.run != job.run or (await source.jobs.unfinished()).get(job.id) in {"restart", "remove"}:
+    kept = job.run in {run.number for run in await source.jobs.runs(job.id)}
+    if not kept or (await source.jobs.unfinished()).get(job.id) in {"restart", "remove"}:
         raise JobHeld(
-            f"job {job.short_id} was restarted or removed while it was exported; the file stands as it was before"
+            f"job {job.short_id} was restarted or removed while it was exported, or this run of it was; "
+            "the file stands as it was before"
         )
 
 
 async def warc_bytes(source: Source, job: Job) -> int:
     """How much a WARC export of the job will write."""
-    return sum(segment.committed for segment in await source.ledger.segments(job.id))
+    return sum(segment.committed for segment in await source.ledger.segments(job.id, run=job.run))
 
 
 async def _pages(ledger: Ledger, job: Job, kind: str) -> AsyncIterator[list[RecordRow]]:
     after = 0
-    while page := await ledger.records(job.id, after=after, limit=_PAGE, kind=kind):
+    while page := await ledger.records(job.id, after=after, limit=_PAGE, kind=kind, run=job.run):
         yield page
         after = page[-1].item.id
 
@@ -143,9 +144,12 @@ def stored_body(segments: Segments, job: Job, record: RecordRow) -> Reading | No
 
 
 async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: OnProgress) -> int:
-    """The committed bytes of all segments, one after the other: each is a series of whole gzip members."""
+    """The committed bytes of all segments, one after the other: each is a series of whole gzip members.
+
+    Those lent come first: what a revisit stands for is in the file, and before it.
+    """
     # One that a repair cut down to nothing may be gone altogether.
-    segments = [segment for segment in await source.ledger.segments(job.id) if segment.committed]
+    segments = [segment for segment in await source.ledger.segments(job.id, run=job.run) if segment.committed]
     written = 0
     for segment in segments:
         written = await asyncio.to_thread(

@@ -195,7 +195,8 @@ def _in_memory(handled: Sequence[Handled]) -> dict[int, Reading]:
         for record in exchanges((entry,)):
             kept: Exchange = record.exchange
             response = kept.response
-            if response.body is response.payload:
+            # Of a page that has not changed there is no body here: it lies where it lay.
+            if response.body is response.payload and kept.original is None:
                 bodies[entry.item.id] = Reading(
                     location=_NOWHERE,
                     url=response.url,

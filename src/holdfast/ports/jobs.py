@@ -10,6 +10,7 @@ from holdfast.domain.failures import Which
 from holdfast.domain.item import Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
+from holdfast.domain.runs import Difference, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,21 @@ class Pauses:
         return self.ended_s + (0.0 if self.since is None else max(0.0, now - self.since))
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a change under way needs done with files before it is carried on. Done twice, it changes nothing more."""
+
+    job: Job
+    source: Job | None
+    """Whose files are to be had by the job as well; None: the job's own are to be deleted."""
+    names: tuple[str, ...]
+
+
 class Jobs(Protocol):
-    """All jobs of a home."""
+    """All jobs of a home.
+
+    What is read of a job is its present run's, unless another `run` is named.
+    """
 
     async def submit(
         self, new: NewJob, seeds: Sequence[Found], *, public_id: str, phase: str, now: float
@@ -164,25 +178,78 @@ class Jobs(Protocol):
     async def remove(self, job_id: int) -> None:
         """Remove the job's rows (in slices); forgotten first where that wasn't done."""
 
+    async def rescan(
+        self,
+        job_id: int,
+        seeds: Sequence[Found],
+        whole: Mapping[str, int],
+        *,
+        keep: int,
+        phase: str,
+        now: float,
+    ) -> None:
+        """Begin a new run of a completed job: `seeds` and the pages of its present run are to be asked for again.
+
+        `whole` are the present run's segments, each as far as it is whole and survives a power cut. Of the job's runs
+        the last `keep`, this one included, are kept. Nobody can claim the job before `finish_change`.
+        """
+
+    async def roll_back(self, job_id: int, commit: int, *, phase: str, now: float) -> None:
+        """Begin a new run that is what stood at that commit; the job is paused with it after `finish_change`.
+
+        Of several runs that have the commit, the latest is meant. Numbers of commits go on; they are never used again.
+        """
+
+    async def fork(
+        self,
+        job_id: int,
+        commit: int | None,
+        *,
+        public_id: str,
+        named: tuple[str, str | None],
+        phase: str,
+        now: float,
+    ) -> int:
+        """Begin another job that is what stood at that commit (the last one, without any); gives its id.
+
+        `named`: its identity, and the name that a person gave it. It is paused, and nobody can claim it before
+        `finish_change`. JobHeld if the job that it is made from is in progress.
+        """
+
+    async def errand(self, job_id: int) -> Errand | None:
+        """What is to be done with files before the job's change is carried on; None if nothing."""
+
+    async def runs(self, job_id: int) -> list[Run]:
+        """The runs that are kept, the oldest first; the last one is the present one."""
+
+    async def of_run(self, job_id: int, run: int) -> Job:
+        """The job as it stood when an earlier run ended, or as it stands in the present one; UnknownJob without it."""
+
+    def differences(self, job_id: int, old: int, new: int) -> AsyncIterator[list[Difference]]:
+        """What became of each page from one run to another, unchanged ones included, some at a time."""
+
     async def unfinished(self) -> dict[int, str]:
-        """Jobs whose change (`remove`, `restart`, `bounds`, `retry`) was interrupted, each with that change."""
+        """Jobs whose change was interrupted, each with that change.
+
+        It is one of `remove`, `restart`, `bounds`, `retry`, `rescan`, `rollback` and `fork`.
+        """
 
     async def finish_change(self, job_id: int) -> None:
         """Carry a change that was begun to its end, whoever began it. A restart is left to `restart`."""
 
-    def failures(self, job_id: int) -> AsyncIterator[list[Failure]]:
+    def failures(self, job_id: int, *, run: int | None = None) -> AsyncIterator[list[Failure]]:
         """All items that failed, some at a time, in the order of their discovery."""
 
-    async def statuses(self, job_id: int) -> dict[int, int]:
+    async def statuses(self, job_id: int, *, run: int | None = None) -> dict[int, int]:
         """Answers that settled an item, by HTTP status."""
 
-    async def tallies(self, job_id: int) -> list[Tally]:
+    async def tallies(self, job_id: int, *, run: int | None = None) -> list[Tally]:
         """Items by status and reason, the largest first."""
 
-    async def hosts(self, job_id: int, limit: int) -> list[HostReport]:
+    async def hosts(self, job_id: int, limit: int, *, run: int | None = None) -> list[HostReport]:
         """The hosts with the most items, those with some queued before the others."""
 
-    async def checkpoints(self, job_id: int, limit: int) -> list[Checkpoint]:
+    async def checkpoints(self, job_id: int, limit: int, *, run: int | None = None) -> list[Checkpoint]:
         """The last checkpoints, the newest first."""
 
     async def events(self, job_id: int, limit: int) -> list[Event]:
@@ -191,7 +258,9 @@ class Jobs(Protocol):
     async def pauses(self, job_id: int) -> Pauses:
         """When it was paused, and for how long in all."""
 
-    async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
+    async def checkpoint_data(
+        self, job_id: int, limit: int | None = None, *, run: int | None = None
+    ) -> CheckpointData:
         """The full picture, computed now. `limit` bounds each list.
 
         Each address that was known at the beginning stands in one list at the most, whatever a worker does meanwhile.

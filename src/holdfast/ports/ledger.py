@@ -21,6 +21,8 @@ class SegmentState:
     name: str
     committed: int
     synced: int
+    lent: bool = False
+    """An earlier run's, for the bodies in it that this run's revisits stand for: nothing else in it is this run's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,12 @@ class Ledger(Protocol):
     async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Settled items whose links are to be judged again."""
 
+    async def earlier(self, lease: Lease, items: Sequence[Item]) -> list[Item]:
+        """The same items, each with what the run that this one asks again for has of it, if its body is still there.
+
+        That is a Record whose exchange is an Original.
+        """
+
     async def mark(self, lease: Lease, item_id: int) -> None:
         """Name the item that is handled next, before it is: caution after a death without progress."""
 
@@ -121,16 +129,18 @@ class Ledger(Protocol):
     async def synced(self, lease: Lease, segment: str, upto: int) -> None:
         """Remember how far a segment survives a power cut."""
 
-    async def segments(self, job_id: int) -> list[SegmentState]:
-        """All segments of the job's present run."""
+    # What is read of a job from here on is its present run's, unless another `run` is named.
 
-    async def spans(self, job_id: int, segment: str, start: int) -> list[Span]:
+    async def segments(self, job_id: int, *, run: int | None = None) -> list[SegmentState]:
+        """All segments of the run, those lent to it first."""
+
+    async def spans(self, job_id: int, segment: str, start: int, *, run: int | None = None) -> list[Span]:
         """The commits' byte ranges of a segment from an offset on, in order."""
 
-    async def laid_aside(self, job_id: int, segment: str) -> set[int]:
+    async def laid_aside(self, job_id: int, segment: str, *, run: int | None = None) -> set[int]:
         """Offsets of responses in the segment whose rows were given up by a repair or a retry; nobody's now."""
 
-    async def cursor(self, job_id: int) -> Mapping[str, Any]:
+    async def cursor(self, job_id: int, *, run: int | None = None) -> Mapping[str, Any]:
         """The pipeline's notes as last committed."""
 
     async def tear(self, lease: Lease, segment: str, good: int) -> int:
@@ -140,7 +150,7 @@ class Ledger(Protocol):
         anew. Gives the number of items.
         """
 
-    async def record(self, job_id: int, item_id: int) -> RecordRow | None:
+    async def record(self, job_id: int, item_id: int, *, run: int | None = None) -> RecordRow | None:
         """The first record of an item."""
 
     async def lineage(self, job_id: int, fingerprint: bytes, *, limit: int) -> list[Whereabouts]:
@@ -150,7 +160,7 @@ class Ledger(Protocol):
         """
 
     async def records(
-        self, job_id: int, *, after: int, limit: int, kind: str | None = None
+        self, job_id: int, *, after: int, limit: int, kind: str | None = None, run: int | None = None
     ) -> list[RecordRow]:
         """Records by item id from `after` on, for readers that page and hold no snapshot."""
 
@@ -194,13 +204,17 @@ class Ledger(Protocol):
 
     # -- what verify reads
 
-    async def discrepancies(self, job_id: int) -> list[Discrepancy]:
+    async def discrepancies(self, job_id: int, *, run: int | None = None) -> list[Discrepancy]:
         """Where the ledger's own counters, sequence numbers and rows disagree."""
 
-    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> dict[bytes, str | None]:
+    async def known(
+        self, job_id: int, fingerprints: Sequence[bytes], *, run: int | None = None
+    ) -> dict[bytes, str | None]:
         """Which of these addresses are items; each with why it was shut out when it was found, if it still is."""
 
-    async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
+    async def commits(
+        self, job_id: int, *, after: int, limit: int, run: int | None = None
+    ) -> list[Checkpoint]:
         """Commits by number from `after` on."""
 
     async def job(self, job_id: int) -> Job:

@@ -1,9 +1,10 @@
 """The seam to what a job is about. The engine runs items; a pipeline knows what they are."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from holdfast.domain.commit import Location
 from holdfast.domain.item import Found, Item, Outcome, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.ports.segments import Reading
@@ -28,6 +29,10 @@ def _as_before(host_id: int, pace: HostPace) -> None:
     """Nobody is there who paces."""
 
 
+Reread = Callable[[Location], Awaitable[Reading]]
+"""Reads a stored exchange back; raises DamagedRecord where it isn't one, StorageFailed if it can't be read now."""
+
+
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
     """What the engine lends a pipeline for one claim."""
@@ -38,6 +43,8 @@ class PipelineRun:
     """Addresses that were kept though they are out of scope (COUNTED)."""
     repace: Callable[[int, HostPace], None] = _as_before
     """Tells the engine that a host (by its id) wants to be treated otherwise from now on."""
+    reread: Reread | None = None
+    """For what an item has `earlier`, which names the place of its body."""
 
 
 class Handler(Protocol):

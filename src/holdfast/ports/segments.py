@@ -4,13 +4,15 @@ Each is written by one claim, and read by anybody up to its committed length.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from holdfast.domain.commit import Appended, Location
 from holdfast.domain.job import Durability, Job
 from holdfast.domain.lease import Lease
 from holdfast.ports.fetcher import Response
+
+NOT_MODIFIED: Final = 304
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class Exchange:
 
     response: Response
     digest: bytes
+    original: "Original | None" = None
+    """The stored body that it stands for: of a 304, or because it came once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,24 @@ class Original:
     fetched_at: float
     encoding: str = ""
     """Its Content-Encoding: the same bytes under another one are another body."""
+    digest: bytes = b""
+    """SHA-256 of its payload, where the one who asked doesn't know."""
+
+
+def headers_since(
+    stored: tuple[tuple[str, str], ...], said: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The headers of a stored response of which it was only said, with those, that it has not changed (RFC 9111)."""
+    anew = {name.lower() for name, _ in said}
+    return (*(header for header in stored if header[0].lower() not in anew), *said)
+
+
+def standing_for(revisit: Reading, original: Reading) -> Reading:
+    """A revisit with the body that it stands for. Its headers are its own, as far as it says any."""
+    headers = revisit.headers
+    if revisit.status == NOT_MODIFIED:
+        headers = headers_since(original.headers, revisit.headers)
+    return replace(revisit, headers=headers, payload=original.payload, body=original.body)
 
 
 class DamagedRecord(Exception):
@@ -59,7 +81,8 @@ class SegmentWriter(Protocol):
     async def append(self, exchanges: Sequence[Exchange], known: Mapping[bytes, Original]) -> Appended:
         """Write the exchanges in order, as one range of one segment.
 
-        An exchange whose digest is in `known`, or came earlier in the same call, becomes a revisit record.
+        An exchange that names its original, or whose digest is in `known` or came earlier in the same call, becomes a
+        revisit record.
         A crash in here leaves bytes past the committed length, which nobody reads.
         Raises StorageFull or StorageFailed; the file is then abandoned and never written again.
         """
@@ -94,6 +117,18 @@ class Segments(Protocol):
 
     def crc(self, job: Job, segment: str, start: int, end: int) -> int | None:
         """The checksum of that range; None where the file is shorter."""
+
+    def settle(self, job: Job, segment: str) -> None:
+        """Make a file that nobody writes any more survive a power cut."""
+
+    def link(self, source: Job, target: Job, names: Sequence[str]) -> None:
+        """Give the target these files of the source as they are, and make them survive a power cut.
+
+        Each is one file with two names: neither is ever written again, and removing one leaves the other.
+        """
+
+    def discard(self, job: Job, names: Sequence[str]) -> None:
+        """Delete these files of the job; those that are gone already are no matter."""
 
     def remove(self, job: Job) -> None:
         """Delete all segments of the job."""

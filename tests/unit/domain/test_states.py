@@ -26,6 +26,11 @@ DESIGN = {
     ("failed", "cancel"): "cancelled",
     ("completed", "extend"): "pending",
     ("completed", "retry"): "pending",
+    ("completed", "rescan"): "pending",
+    **{
+        (at_rest, "roll back"): "paused"
+        for at_rest in ("pending", "paused", "completed", "failed", "timeout", "cancelled")
+    },
     **{
         (stopped, "restart"): "pending"
         for stopped in ("paused", "completed", "failed", "timeout", "cancelled")
@@ -90,4 +95,4 @@ def test_the_diagram_draws_the_table_and_nothing_else():
         source, _, rest = line.strip().partition(" --> ")
         target, _, actions = rest.partition(": ")
         drawn |= {((source, action), target) for action in actions.split(" / ")}
-    assert drawn == set(DESIGN.items())
+    assert drawn == {*DESIGN.items(), (("[*]", "fork"), "paused")}

@@ -60,7 +60,10 @@ CREATE TABLE commits (
     start      INTEGER,
     until      INTEGER,
     crc        INTEGER,
-    PRIMARY KEY (job_id, number),
+    -- The pipeline's notes from this commit on; null: as before.
+    cursor     TEXT    CHECK (json_valid(cursor)),
+    -- A run that was made from another one has that one's commits under their own numbers.
+    PRIMARY KEY (job_id, run, number),
     UNIQUE (chunk_id, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX commits_span ON commits (segment_id, start) WHERE segment_id IS NOT NULL;
@@ -133,7 +136,7 @@ CREATE TABLE jobs (
     reason             TEXT,
     desired            TEXT    CHECK (desired IN ('pause')),
     -- A change of millions of rows is under way in slices; nobody may claim until it is through.
-    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry')),
+    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry', 'rescan', 'rollback', 'fork')),
     -- What that change needs to be carried to its end, and how far it has come.
     plan               TEXT    CHECK (json_valid(plan)),
     -- With a change of bounds: reasons for which items were skipped and are queued again.
@@ -180,6 +183,35 @@ CREATE TABLE records (
 CREATE INDEX records_digest ON records (job_id, run, digest) WHERE digest IS NOT NULL AND body_segment_id IS NULL;
 CREATE INDEX records_place ON records (segment_id, start) WHERE segment_id IS NOT NULL;
 CREATE INDEX records_revisits ON records (body_segment_id, body_start) WHERE body_segment_id IS NOT NULL;
+CREATE TABLE runs (
+    job_id             INTEGER NOT NULL REFERENCES jobs (id),
+    run                INTEGER NOT NULL CHECK (run >= 1),
+    kind               TEXT    NOT NULL CHECK (kind IN ('crawl', 'restart', 'rescan', 'rollback', 'fork')),
+    -- The job's last commit when it began: its own have greater numbers, those that it was given have lesser ones.
+    after_commit       INTEGER NOT NULL CHECK (after_commit >= 0),
+    -- What it was made from: a run as it was at a commit. A fork's is another job's, whose id stands beside it.
+    base_job           TEXT,
+    base_run           INTEGER,
+    base_commit        INTEGER,
+    -- The run whose pages it asks for again, by their validators.
+    rescan_of          INTEGER,
+    -- As the job stood when the next run began. Null of the present run: jobs says it.
+    status             TEXT,
+    reason             TEXT,
+    phase              TEXT,
+    spec               TEXT    CHECK (json_valid(spec)),
+    bounds             TEXT    CHECK (json_valid(bounds)),
+    commit_no          INTEGER,
+    started_at         REAL,
+    finished_at        REAL,
+    last_checkpoint_at REAL,
+    active_s           REAL,
+    granted_s          REAL,
+    PRIMARY KEY (job_id, run),
+    CHECK ((base_run IS NULL) = (kind NOT IN ('rollback', 'fork'))),
+    CHECK (kind <> 'rescan' OR rescan_of IS NOT NULL),
+    CHECK ((status IS NULL) = (commit_no IS NULL) AND (status IS NULL) = (bounds IS NULL))
+) STRICT, WITHOUT ROWID;
 CREATE TABLE segments (
     id        INTEGER PRIMARY KEY,
     job_id    INTEGER NOT NULL REFERENCES jobs (id),
@@ -189,7 +221,9 @@ CREATE TABLE segments (
     name      TEXT    NOT NULL,
     committed INTEGER NOT NULL CHECK (committed >= 0),
     synced    INTEGER NOT NULL DEFAULT 0 CHECK (synced >= 0),
-    UNIQUE (job_id, name)
+    -- An earlier run's, for the bodies in it that this run's revisits stand for: its responses are none of this run's.
+    lent      INTEGER NOT NULL DEFAULT 0 CHECK (lent IN (0, 1)),
+    UNIQUE (job_id, run, name)
 ) STRICT;
 CREATE TABLE streams (
     job_id    INTEGER NOT NULL REFERENCES jobs (id),

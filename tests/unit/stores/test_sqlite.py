@@ -252,8 +252,9 @@ SCANS = {
     ("jobs", "latest"): {"jobs"},
     ("jobs", "by_id"): {"jobs"},
     ("jobs", "interrupted"): {"jobs"},
+    ("jobs", "forked_from"): {"jobs"},
 }
-TABLES = ["jobs", "chunks", "hosts", "items", "segments", "records", "tallies", "commits", "events"]
+TABLES = ["jobs", "runs", "chunks", "hosts", "items", "segments", "records", "tallies", "commits", "events"]
 
 
 @pytest.mark.parametrize(("file", "name"), [each for each in EVERY_STATEMENT if each[0] != "check"])

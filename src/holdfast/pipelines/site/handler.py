@@ -10,6 +10,7 @@ from holdfast.crawl.throttle import Throttle
 from holdfast.domain.item import Failed, Item, Outcome, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
 from holdfast.domain.url import hostname, origin
+from holdfast.pipelines.site.again import conditions, stored_page
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
 from holdfast.pipelines.site.judge import ROBOTS
@@ -21,6 +22,7 @@ from holdfast.pipelines.site.visit import visit
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import Fetcher, FetchFailed, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
+from holdfast.ports.segments import NOT_MODIFIED, Reading
 
 
 class SiteHandler:
@@ -57,6 +59,7 @@ class SiteHandler:
         self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
         self._room = ReadingRoom(self._spec, token_of(agent), belonging)
+        self._reread = run.reread
 
     @property
     def phases(self) -> Sequence[str]:
@@ -97,7 +100,10 @@ class SiteHandler:
 
     async def _asked(self, item: Item) -> Outcome:
         try:
-            response = await self._answer(item)
+            response = await self._answer(item, conditions(item))
+            stored = await self._unchanged(item, response)
+            if response.status == NOT_MODIFIED and stored is None and conditions(item):
+                response = await self._answer(item)
         except FetchFailed as failed:
             return self._setbacks.unfetched(item, failed)
         status = response.status
@@ -111,6 +117,8 @@ class SiteHandler:
             self._setbacks.answered(item.host)
         if 200 <= status < 300:  # noqa: PLR2004 - success
             return await self._room.receive(item, response)
+        if stored is not None:
+            return await self._room.keep(item, response, stored)
         if status in REDIRECTS:
             return self._redirects.follow(item, response)
         outcome = self._setbacks.unanswered(item, response)
@@ -118,16 +126,22 @@ class SiteHandler:
         absent = item.kind != PAGE and status < 500 and isinstance(outcome, Failed)  # noqa: PLR2004 - as above
         return Skipped(ABSENT) if absent else outcome
 
-    async def _answer(self, item: Item) -> Response:
+    async def _answer(self, item: Item, headers: tuple[tuple[str, str], ...] = ()) -> Response:
         """What was answered for the rules' sake a moment ago isn't asked for twice."""
         had = self._robots.taken(item.host) if item.kind == ROBOTS_TXT else None
-        return had or await visit(self._fetcher, item.url)
+        return had or await visit(self._fetcher, item.url, headers)
 
     def _trap(self, item: Item) -> Outcome | None:
         if item.kind != PAGE or item.url in self._belonging.judge.seeds:
             return None
         trap = self._belonging.families.refuse(item.url)
         return None if trap is None else Skipped(trap.value)
+
+    async def _unchanged(self, item: Item, response: Response) -> Reading | None:
+        """The stored body of a page that has not changed, where that was asked."""
+        if response.status != NOT_MODIFIED or not conditions(item):
+            return None
+        return await stored_page(item, self._reread)
 
     async def _refusal(self, item: Item) -> Outcome | None:
         if self._spec.ignore_robots:

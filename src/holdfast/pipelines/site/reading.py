@@ -1,21 +1,34 @@
 """The reading room: what a fetched body gives, by the kind of its item and by what it turns out to be."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
 
 from holdfast.crawl.readers import text
 from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record
+from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.facts import facts_of, page_facts, source_facts
 from holdfast.pipelines.site.families import content
 from holdfast.pipelines.site.leads import Answer, Leads, leads_of
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.fetcher import Response
-from holdfast.ports.segments import Exchange
+from holdfast.ports.segments import Exchange, Original, Reading, headers_since
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 BIG_BODY_BYTES = 512 * 1024
 """From here on a body is read off the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer, and where it leads."""
+
+    answer: Answer
+    leads: Leads
 
 
 class ReadingRoom:
@@ -28,36 +41,53 @@ class ReadingRoom:
 
     async def receive(self, item: Item, response: Response) -> Outcome:
         """Done or consulted, with its record and every address in it."""
-        # What is packed may be far larger than it looks.
-        if len(response.body) > BIG_BODY_BYTES or response.body.startswith(b"\x1f\x8b"):
-            data, digest, leads = await asyncio.to_thread(self._read, item, response)
-        else:
-            data, digest, leads = self._read(item, response)
+        data, digest, read = await self._off_the_loop(response.body, self._read, item, response)
+        data |= validators(response)
+        original = original_of(item, digest, data["encoding"])
+        if original is not None:
+            data |= stands_for(original)
+        return await self._outcome(item, read, data, Exchange(response.undecoded(), digest, original))
+
+    async def keep(self, item: Item, response: Response, stored: Reading) -> Outcome:
+        """Done, though the server only said that the page has not changed: its row and links are the stored body's."""
+        assert item.earlier is not None  # noqa: S101 - nobody else is asked whether it has changed
+        original: Original = item.earlier.exchange
+        data = unchanged(item.earlier.data, response, original)
+        headers = headers_since(stored.headers, response.headers)
+        answer = Answer(item.url, item.kind, headers, stored.body, data["content_type"], data.get("charset"))
+        read = await self._off_the_loop(stored.body, self._led, answer)
+        return await self._outcome(item, read, data, Exchange(response, original.digest, original))
+
+    async def _off_the_loop(self, body: bytes, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What takes long isn't done on the loop. What is packed may be far larger than it looks."""
+        if len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b"):
+            return await asyncio.to_thread(work, *args, **kwargs)
+        return work(*args, **kwargs)
+
+    async def _outcome(self, item: Item, read: Read, data: dict[str, Any], evidence: Exchange) -> Outcome:
+        leads = read.leads
         gathered = await self._belonging.gather(leads)
         data |= source_facts(leads) if leads.consulted else page_facts(leads)
         # Nothing may wait or fail between here and the return: from now on these links count as reported.
         findings, unkept = self._belonging.report(gathered, item)
         data["links"] = gathered.count
         data["unkept"] = unkept
-        evidence = Exchange(response.undecoded(), digest)
-        reason = f"http_{response.status}"
+        reason = f"http_{evidence.response.status}"
         if leads.consulted:
             return Consulted((Record("source", data, evidence),), findings, unkept, reason)
-        barren = self._barren(item, response, leads, findings)
+        barren = self._barren(item, read, findings)
         return Done((Record("page", data, evidence),), findings, unkept, reason, barren)
 
-    def _barren(
-        self, item: Item, response: Response, leads: Leads, findings: tuple[Found, ...]
-    ) -> Mapping[str, Any] | None:
+    def _barren(self, item: Item, read: Read, findings: tuple[Found, ...]) -> Mapping[str, Any] | None:
         """The notes, where addresses like this one are given up from here on."""
-        if len(response.body) > BIG_BODY_BYTES:
+        body, document = read.answer.body, read.leads.document
+        if len(body) > BIG_BODY_BYTES:
             return None
-        document = leads.document
         onward = (found.url for found in findings if found.skip is None)
 
         def said() -> bytes:
-            words = text(response.body, response.header("content-type") or "", document.charset)
-            return content(item.url, words, document.links, response.body)
+            words = text(body, read.answer.content_type, document.charset)
+            return content(item.url, words, document.links, body)
 
         closed = self._belonging.families.read(item.url, item.depth, onward, said)
         if closed is None:
@@ -65,7 +95,10 @@ class ReadingRoom:
         self._belonging.close_family(closed)
         return self._belonging.notes.to_json()
 
-    def _read(self, item: Item, response: Response) -> tuple[dict[str, Any], bytes, Leads]:
+    def _read(self, item: Item, response: Response) -> tuple[dict[str, Any], bytes, Read]:
         data, digest = facts_of(response)
         answer = Answer(item.url, item.kind, response.headers, response.body, data["content_type"])
-        return data, digest, leads_of(self._spec, self._token, answer)
+        return data, digest, self._led(answer)
+
+    def _led(self, answer: Answer) -> Read:
+        return Read(answer, leads_of(self._spec, self._token, answer))

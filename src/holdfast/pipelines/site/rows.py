@@ -83,3 +83,8 @@ def page_row(
 
 def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def text_of(data: Mapping[str, Any], body: bytes) -> str:
+    """What a reader sees of a page."""
+    return Content(body, data["content_type"], data["charset"]).text

@@ -8,10 +8,13 @@ MAX_COOKIE_TRIES = 2
 MAX_COOKIE_CHARS = 4096
 
 
-async def visit(fetcher: Fetcher, url: str) -> Response:
-    """The response. Where it redirects to itself to set a cookie, it is asked for again with that."""
+async def visit(fetcher: Fetcher, url: str, headers: tuple[tuple[str, str], ...] = ()) -> Response:
+    """The response to a request with those headers.
+
+    Where it redirects to itself to set a cookie, it is asked for again with that.
+    """
     cookies: dict[str, str] = {}
-    response = await fetcher.fetch(Request(url))
+    response = await fetcher.fetch(Request(url, headers=headers))
     for _ in range(MAX_COOKIE_TRIES):
         if response.status not in REDIRECTS:
             break
@@ -25,7 +28,7 @@ async def visit(fetcher: Fetcher, url: str) -> Response:
         if len(header) > MAX_COOKIE_CHARS:
             break
         del response  # it makes room for the next one
-        response = await fetcher.fetch(Request(url, headers=(("Cookie", header),)))
+        response = await fetcher.fetch(Request(url, headers=(*headers, ("Cookie", header))))
     return response
 
 

@@ -3,7 +3,7 @@
 import apsw
 
 from holdfast.domain.job import Limits
-from holdfast.stores.sqlite import retrying, rows, slices
+from holdfast.stores.sqlite import filling, retrying, rows, slices
 from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.rows import json_rows
 from holdfast.stores.sqlite.statements import statements
@@ -24,12 +24,15 @@ def step(db: apsw.Connection, job_id: int, after: int) -> int | None:
             if slices.empty(db, job_id):
                 return 0
             with immediate(db):
+                db.execute(SQL["not_even_one"], {"job_id": job_id})
                 db.execute(SQL["remove_job"], {"job_id": job_id})
             return None
         case "bounds":
             return _rebound(db, job_id, after)
         case "retry":
             return 0 if retrying.step(db, job_id)[1] else None
+        case "rescan" | "rollback" | "fork":
+            return 0 if filling.step(db, job_id) else None
         case _:
             return None
 

@@ -17,14 +17,17 @@ MOST = 1_000
 PAGE = 10_000
 
 
-def read(db: apsw.Connection, job_id: int) -> list[Discrepancy]:
+def read(db: apsw.Connection, job_id: int, run: int | None) -> list[Discrepancy]:
     """Every disagreement, named; an empty list where all agree."""
+    if run is None:
+        ((run,),) = fetch(db, SQL["present_run"], {"job_id": job_id})
+    of_run = {"job_id": job_id, "run": run}
     found = [*_bounded(_integrity(db)), *_bounded(_keys(db))]
     for name in SQL:
         kind, double, _ = name.partition("__")
         if double:
-            found += _bounded(_disagreements(db, kind, SQL[name], {"job_id": job_id}))
-    return found + _bounded(_addresses(db, job_id))
+            found += _bounded(_disagreements(db, kind, SQL[name], of_run))
+    return found + _bounded(_addresses(db, of_run))
 
 
 def _bounded(found: Iterator[Discrepancy]) -> list[Discrepancy]:
@@ -57,9 +60,9 @@ def _disagreements(
         yield Discrepancy("ledger", kind, f"can't be checked: {error}")
 
 
-def _addresses(db: apsw.Connection, job_id: int) -> Iterator[Discrepancy]:
+def _addresses(db: apsw.Connection, of_run: Mapping[str, int]) -> Iterator[Discrepancy]:
     after = 0
-    while page := fetch(db, SQL["addresses"], {"job_id": job_id, "after": after, "limit": PAGE}):
+    while page := fetch(db, SQL["addresses"], {**of_run, "after": after, "limit": PAGE}):
         for _, url, stored in page:
             if fingerprint(url) != stored:
                 yield Discrepancy("item", url, "goes by a fingerprint that is another address's")

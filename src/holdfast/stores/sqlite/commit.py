@@ -273,6 +273,7 @@ def _checkpoint(
             "start": appended.start if appended else None,
             "until": appended.end if appended else None,
             "crc": appended.crc if appended else None,
+            "cursor": None if commit.cursor is None else dumps(commit.cursor),
         },
     )
 

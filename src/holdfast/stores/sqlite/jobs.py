@@ -14,10 +14,11 @@ from holdfast.domain.failures import Which
 from holdfast.domain.item import COUNTED, Found
 from holdfast.domain.job import Job, Limits, NewJob, Pace
 from holdfast.domain.lease import Heartbeat
+from holdfast.domain.runs import Change, Difference, Run, RunKind
 from holdfast.domain.states import Action, after
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.jobs import Event, Failure, HostReport, Pauses, Sort, Tally
-from holdfast.stores.sqlite import changes, retrying, rows, slices, steering
+from holdfast.ports.jobs import Errand, Event, Failure, HostReport, Pauses, Sort, Tally
+from holdfast.stores.sqlite import changes, filling, retrying, rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
@@ -169,6 +170,70 @@ class SqliteJobs:
         await self.forget(job_id)
         await self.finish_change(job_id)
 
+    async def rescan(
+        self,
+        job_id: int,
+        seeds: Sequence[Found],
+        whole: Mapping[str, int],
+        *,
+        keep: int,
+        phase: str,
+        now: float,
+    ) -> None:
+        """Begun; see stores.sqlite.filling."""
+        await self._database.run(filling.begin_rescan, job_id, seeds, whole, keep=keep, phase=phase, now=now)
+
+    async def roll_back(self, job_id: int, commit: int, *, phase: str, now: float) -> None:
+        """Begun; see stores.sqlite.filling."""
+        await self._database.run(filling.begin_rollback, job_id, commit, phase=phase, now=now)
+
+    async def fork(
+        self,
+        job_id: int,
+        commit: int | None,
+        *,
+        public_id: str,
+        named: tuple[str, str | None],
+        phase: str,
+        now: float,
+    ) -> int:
+        """Begun; see stores.sqlite.filling."""
+        return await self._database.run(
+            filling.begin_fork, job_id, commit, public_id=public_id, named=named, phase=phase, now=now
+        )
+
+    async def errand(self, job_id: int) -> Errand | None:
+        """From the plan of the change."""
+
+        def read(db: apsw.Connection) -> Errand | None:
+            found = filling.files(db, job_id)
+            if found is None:
+                return None
+            kind, public_id, names = found
+            job = steering.read_job(db, job_id)
+            if kind == RunKind.RESCAN:
+                return Errand(job, None, tuple(names))
+            return Errand(job, steering.find(db, public_id), tuple(names))
+
+        return await self._database.run(read)
+
+    async def runs(self, job_id: int) -> list[Run]:
+        """The oldest first."""
+        return [rows.run(row) for row in await self._rows("runs", {"job_id": job_id})]
+
+    async def of_run(self, job_id: int, run: int) -> Job:
+        """As it stood when that run ended, or stands."""
+        return await self._database.run(steering.read_job, job_id, run)
+
+    async def differences(self, job_id: int, old: int, new: int) -> AsyncIterator[list[Difference]]:
+        """Read in slices, so that no snapshot lasts."""
+        ((last,),) = await self._rows("last_item", {})
+        for start in range(0, last, slices.SLICE):
+            bounds = (start, min(last, start + slices.SLICE))
+            found = await self._database.run(filling.compared, job_id, old, new, bounds)
+            if found:
+                yield [Difference(row[0], Change(row[1]), *row[2:]) for row in found]
+
     async def finish_change(self, job_id: int) -> None:
         """Whoever else carries it on meanwhile does other slices, or the same ones to no effect."""
         at = 0
@@ -180,30 +245,35 @@ class SqliteJobs:
         """Jobs whose change was interrupted, each with that change."""
         return await self._database.run(slices.unfinished)
 
-    async def tallies(self, job_id: int) -> list[Tally]:
+    async def tallies(self, job_id: int, *, run: int | None = None) -> list[Tally]:
         """Items by status and reason."""
-        return [Tally(*row) for row in await self._rows("tallies", {"job_id": job_id})]
+        return [Tally(*row) for row in await self._rows("tallies", {"job_id": job_id, "run": run})]
 
-    async def failures(self, job_id: int) -> AsyncIterator[list[Failure]]:
+    async def failures(self, job_id: int, *, run: int | None = None) -> AsyncIterator[list[Failure]]:
         """Read in slices, so that no snapshot lasts."""
         ((last,),) = await self._rows("last_item", {})
         for start in range(0, last, slices.SLICE):
-            bounds = {"job_id": job_id, "after": start, "until": min(last, start + slices.SLICE)}
+            until = min(last, start + slices.SLICE)
+            bounds = {"job_id": job_id, "after": start, "until": until, "run": run}
             found = [Failure(*row[1:]) for row in await self._rows("failures", bounds)]
             if found:
                 yield found
 
-    async def statuses(self, job_id: int) -> dict[int, int]:
+    async def statuses(self, job_id: int, *, run: int | None = None) -> dict[int, int]:
         """Answers that settled an item, by HTTP status."""
-        return {int(status): count for status, count in await self._rows("statuses", {"job_id": job_id})}
+        return {
+            int(status): count
+            for status, count in await self._rows("statuses", {"job_id": job_id, "run": run})
+        }
 
-    async def hosts(self, job_id: int, limit: int) -> list[HostReport]:
+    async def hosts(self, job_id: int, limit: int, *, run: int | None = None) -> list[HostReport]:
         """The largest hosts."""
-        return [HostReport(*row) for row in await self._rows("hosts", {"job_id": job_id, "limit": limit})]
+        found = await self._rows("hosts", {"job_id": job_id, "limit": limit, "run": run})
+        return [HostReport(*row) for row in found]
 
-    async def checkpoints(self, job_id: int, limit: int) -> list[Checkpoint]:
+    async def checkpoints(self, job_id: int, limit: int, *, run: int | None = None) -> list[Checkpoint]:
         """The newest first."""
-        found = await self._rows("checkpoints", {"job_id": job_id, "limit": limit})
+        found = await self._rows("checkpoints", {"job_id": job_id, "limit": limit, "run": run})
         return [rows.checkpoint(row) for row in found]
 
     async def events(self, job_id: int, limit: int) -> list[Event]:
@@ -214,14 +284,17 @@ class SqliteJobs:
         """From the events, which are written with the pauses themselves."""
         return Pauses(*(await self._rows("pauses", {"job_id": job_id}))[0])
 
-    async def checkpoint_data(self, job_id: int, limit: int | None = None) -> CheckpointData:
+    async def checkpoint_data(
+        self, job_id: int, limit: int | None = None, *, run: int | None = None
+    ) -> CheckpointData:
         """Read in slices, so that no snapshot lasts: each address stands in one list, as it was when its slice was."""
-        job = await self._database.run(steering.read_job, job_id)
-        ((depth,),) = await self._rows("present_depth", {"job_id": job_id})
+        job = await self._database.run(steering.read_job, job_id, run)
+        ((depth,),) = await self._rows("present_depth", {"job_id": job_id, "run": run})
         ((last,),) = await self._rows("last_item", {})
         lists: dict[tuple[str, str | None], list[str]] = {_VISITED: [], _QUEUED: [], _EXTERNAL: []}
         for start in range(0, last, slices.SLICE):
-            bounds = {"job_id": job_id, "after": start, "until": min(last, start + slices.SLICE)}
+            until = min(last, start + slices.SLICE)
+            bounds = {"job_id": job_id, "after": start, "until": until, "run": run}
             for url, status, reason in await self._rows("urls_between", bounds):
                 urls = lists.get((status, reason if status == "skipped" else None))
                 if urls is not None and (limit is None or len(urls) < limit):

@@ -1,7 +1,7 @@
 """The worker's and the watchdog's side of the ledger."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
@@ -82,6 +82,15 @@ class SqliteLedger:
         bindings = {"chunk_id": lease.chunk_id, "limit": limit, "taken": json_rows(taken)}
         return [rows.item(row) for row in await self._rows("take_rejudged", bindings)]
 
+    async def earlier(self, lease: Lease, items: Sequence[Item]) -> list[Item]:
+        """By fingerprint in the run that this one asks again for, where the body lies in what is lent to this one."""
+        found = await self._rows(
+            "earlier",
+            {"job_id": lease.job_id, "run": lease.run, "ids": json_rows(item.id for item in items)},
+        )
+        known = {item_id: rows.earlier(row) for item_id, *row in found}
+        return [replace(item, earlier=known[item.id]) if item.id in known else item for item in items]
+
     async def mark(self, lease: Lease, item_id: int) -> None:
         """Durable before the item is handled."""
         await self._database.run(_mark, lease, item_id)
@@ -105,24 +114,26 @@ class SqliteLedger:
 
     async def synced(self, lease: Lease, segment: str, upto: int) -> None:
         """Forgetting this costs only a longer read-back."""
-        await self._rows("synced", {"job_id": lease.job_id, "name": segment, "upto": upto})
+        await self._rows("synced", {"job_id": lease.job_id, "run": lease.run, "name": segment, "upto": upto})
 
-    async def segments(self, job_id: int) -> list[SegmentState]:
-        """All segments of the present run, the oldest first."""
-        return [SegmentState(*row) for row in await self._rows("segments", {"job_id": job_id})]
+    async def segments(self, job_id: int, *, run: int | None = None) -> list[SegmentState]:
+        """Those lent first, then the oldest first."""
+        found = await self._rows("segments", {"job_id": job_id, "run": run})
+        return [SegmentState(name, committed, synced, bool(lent)) for name, committed, synced, lent in found]
 
-    async def spans(self, job_id: int, segment: str, start: int) -> list[Span]:
+    async def spans(self, job_id: int, segment: str, start: int, *, run: int | None = None) -> list[Span]:
         """The commits' ranges that reach past `start`."""
-        found = await self._rows("spans", {"job_id": job_id, "name": segment, "start": start})
+        found = await self._rows("spans", {"job_id": job_id, "name": segment, "start": start, "run": run})
         return [Span(*row) for row in found]
 
-    async def laid_aside(self, job_id: int, segment: str) -> set[int]:
+    async def laid_aside(self, job_id: int, segment: str, *, run: int | None = None) -> set[int]:
         """Offsets of stored responses whose rows were given up."""
-        return {start for (start,) in await self._rows("laid_aside", {"job_id": job_id, "name": segment})}
+        bindings = {"job_id": job_id, "name": segment, "run": run}
+        return {start for (start,) in await self._rows("laid_aside", bindings)}
 
-    async def cursor(self, job_id: int) -> dict[str, Any]:
+    async def cursor(self, job_id: int, *, run: int | None = None) -> dict[str, Any]:
         """The pipeline's notes as last committed."""
-        found = await self._rows("cursor", {"job_id": job_id})
+        found = await self._rows("cursor", {"job_id": job_id, "run": run})
         if not found:
             return {}
         ((text, public_id),) = found
@@ -133,9 +144,10 @@ class SqliteLedger:
         """See stores.sqlite.tear."""
         return await self._database.run(tear.write, lease, segment, good)
 
-    async def record(self, job_id: int, item_id: int) -> RecordRow | None:
+    async def record(self, job_id: int, item_id: int, *, run: int | None = None) -> RecordRow | None:
         """The first record of an item."""
-        found = await self._records(job_id, item_id - 1, item_id, 1, None)
+        bounds = {"after": item_id - 1, "until": item_id, "limit": 1, "kind": None}
+        found = await self._records(job_id, run, bounds)
         return found[0] if found else None
 
     async def lineage(self, job_id: int, fingerprint: bytes, *, limit: int) -> list[Whereabouts]:
@@ -144,10 +156,11 @@ class SqliteLedger:
         return [rows.whereabouts(row) for row in await self._rows("lineage", bindings)]
 
     async def records(
-        self, job_id: int, *, after: int, limit: int, kind: str | None = None
+        self, job_id: int, *, after: int, limit: int, kind: str | None = None, run: int | None = None
     ) -> list[RecordRow]:
         """One page of records."""
-        return await self._records(job_id, after, 2**62, limit, kind)
+        bounds = {"after": after, "until": 2**62, "limit": limit, "kind": kind}
+        return await self._records(job_id, run, bounds)
 
     async def written(self, job_id: int, *, after: int, until: int, kind: str) -> list[RecordRow]:
         """Records of the commits after one and up to another."""
@@ -165,7 +178,7 @@ class SqliteLedger:
 
     async def outside(self, job_id: int, *, after: int, limit: int) -> list[tuple[int, str]]:
         """One page of what is out of scope."""
-        return await self._rows("outside", {"job_id": job_id, "after": after, "limit": limit})
+        return await self._rows("outside", {"job_id": job_id, "after": after, "limit": limit, "run": None})
 
     async def heartbeats(self) -> list[Heartbeat]:
         """Every claimed chunk of the home."""
@@ -186,18 +199,22 @@ class SqliteLedger:
             _recover, heartbeat, why=why, stalled=stalled, rules=rules, now=now, silent=silent
         )
 
-    async def discrepancies(self, job_id: int) -> list[Discrepancy]:
+    async def discrepancies(self, job_id: int, *, run: int | None = None) -> list[Discrepancy]:
         """See stores.sqlite.check."""
-        return await self._database.run(check.read, job_id)
+        return await self._database.run(check.read, job_id, run)
 
-    async def known(self, job_id: int, fingerprints: Sequence[bytes]) -> dict[bytes, str | None]:
-        """Which of these addresses are items of the present run; see the port."""
-        bindings = {"job_id": job_id, "fingerprints": json_rows(value.hex() for value in fingerprints)}
-        return dict(await self._rows("known", bindings))
+    async def known(
+        self, job_id: int, fingerprints: Sequence[bytes], *, run: int | None = None
+    ) -> dict[bytes, str | None]:
+        """Which of these addresses are items of the run; see the port."""
+        sought = json_rows(value.hex() for value in fingerprints)
+        return dict(await self._rows("known", {"job_id": job_id, "run": run, "fingerprints": sought}))
 
-    async def commits(self, job_id: int, *, after: int, limit: int) -> list[Checkpoint]:
+    async def commits(
+        self, job_id: int, *, after: int, limit: int, run: int | None = None
+    ) -> list[Checkpoint]:
         """One page of commits, by number."""
-        found = await self._rows("commits", {"job_id": job_id, "after": after, "limit": limit})
+        found = await self._rows("commits", {"job_id": job_id, "after": after, "limit": limit, "run": run})
         return [rows.checkpoint(row) for row in found]
 
     async def job(self, job_id: int) -> Job:
@@ -214,11 +231,9 @@ class SqliteLedger:
 
         return await self._database.run(read)
 
-    async def _records(
-        self, job_id: int, after_item: int, until: int, limit: int, kind: str | None
-    ) -> list[RecordRow]:
-        bindings = {"job_id": job_id, "after": after_item, "until": until, "limit": limit, "kind": kind}
-        return [rows.record(row) for row in await self._rows("records", bindings)]
+    async def _records(self, job_id: int, run: int | None, bounds: dict[str, Any]) -> list[RecordRow]:
+        found = await self._rows("records", {"job_id": job_id, "run": run} | bounds)
+        return [rows.record(row) for row in found]
 
 
 def _claim(db: apsw.Connection, job_id: int, worker_id: str, now: float) -> Claim | None:

@@ -1,6 +1,6 @@
 """Rows to domain values, and bounds to JSON and back. The one place that knows the order of columns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -10,10 +10,12 @@ import orjson
 from holdfast.domain.checkpoint import Checkpoint, CheckpointPolicy, CheckpointReason, Counters
 from holdfast.domain.commit import Location
 from holdfast.domain.errors import DamagedJob
-from holdfast.domain.item import Item
+from holdfast.domain.item import Item, Record
 from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
+from holdfast.domain.runs import Run, RunKind
 from holdfast.domain.states import Status
 from holdfast.ports.ledger import RecordRow, Whereabouts
+from holdfast.ports.segments import Original
 
 Row = tuple[Any, ...]
 Group = TypeVar("Group", Limits, Pace, CheckpointPolicy)
@@ -84,7 +86,7 @@ def job(row: Row) -> Job:
     """A row of jobs.sql's job columns."""
     (
         job_id, public_id, kind, identity, name, owner, spec, bounds, status, reason, desired, phase, run,
-        commit_no, created_at, started_at, finished_at, last_checkpoint_at, active_s, granted_s, *counters,
+        commit_no, created_at, started_at, finished_at, last_checkpoint_at, active_s, granted_s, rescan_of, *counters,
     ) = row  # fmt: skip
     with reading(public_id, "bounds"):
         stored = mapping(bounds)
@@ -120,7 +122,34 @@ def job(row: Row) -> Job:
         active_s=active_s,
         granted_s=granted_s,
         counters=Counters(*counters),
+        rescan_of=rescan_of,
     )
+
+
+def run(row: Row) -> Run:
+    """A row of runs."""
+    number, kind, *rest = row
+    return Run(number, RunKind(kind), *rest)
+
+
+def run_bindings(made: Run) -> dict[str, Any]:
+    """A run as its row's columns, but for the number."""
+    return {
+        "kind": made.kind,
+        "after_commit": made.after_commit,
+        "base_job": made.base_job,
+        "base_run": made.base_run,
+        "base_commit": made.base_commit,
+        "rescan_of": made.rescan_of,
+    }
+
+
+def earlier(row: Sequence[Any]) -> Record:
+    """A row of ledger.sql's `earlier`, but for the item's id."""
+    kind, data, segment, start, length, digest, url, fetched_at, encoding = row
+    place = Location(segment, start, length)
+    kept = Original(place, url, float(fetched_at or 0), encoding, digest)
+    return Record(kind, orjson.loads(data), kept)
 
 
 def item(row: Row) -> Item:

@@ -27,8 +27,8 @@ _EMPTIED = (
     "slice_streams",
     "slice_segments",
     "slice_chunks",
-    "slice_events",
 )
+_ANY_RUN = 2**62
 
 
 def change_of(db: apsw.Connection, job_id: int) -> str | None:
@@ -70,15 +70,26 @@ def unfinished(db: apsw.Connection) -> dict[int, str]:
 
 
 def empty(db: apsw.Connection, job_id: int) -> bool:
-    """Delete one slice of the job's rows, children first; False when none are left.
+    """Delete one slice of what the job has, children first; False when nothing is left."""
+    if drop_runs(db, job_id, _ANY_RUN):
+        return True
+    with immediate(db):
+        db.execute(SQL["no_events"], {"job_id": job_id})
+        db.execute(SQL["no_runs"], {"job_id": job_id})
+    return False
+
+
+def drop_runs(db: apsw.Connection, job_id: int, last: int) -> bool:
+    """Delete one slice of the job's runs up to that one; False when none of their rows are left.
 
     Foreign keys rest meanwhile: for each item that goes SQLite would look through the records of all other jobs.
     """
+    of_runs = {"job_id": job_id, "first": 0, "last": last, "slice": SLICE}
     db.execute("PRAGMA foreign_keys = OFF")
     try:
         for name in _EMPTIED:
             with immediate(db):
-                db.execute(SQL[name], {"job_id": job_id, "slice": SLICE})
+                db.execute(SQL[name], of_runs)
                 if db.changes():
                     return True
         return False

@@ -9,6 +9,7 @@ from holdfast.domain.errors import AmbiguousJob, HalfRestarted, JobHeld, Unknown
 from holdfast.domain.item import Found
 from holdfast.domain.job import NO_START_PAGE, Job, NewJob
 from holdfast.domain.lease import Heartbeat, Lease
+from holdfast.domain.runs import Run, RunKind
 from holdfast.domain.states import Action, Status, after
 from holdfast.stores.sqlite import rows, slices
 from holdfast.stores.sqlite.change import Change, count, count_time, event, tally
@@ -19,9 +20,13 @@ from holdfast.stores.sqlite.statements import statements
 SQL = statements("jobs")
 
 
-def read_job(db: apsw.Connection, job_id: int) -> Job:
-    """The job as it stands; UnknownJob if it is gone."""
-    found = fetch(db, SQL["job"], {"job_id": job_id})
+def read_job(db: apsw.Connection, job_id: int, run: int | None = None) -> Job:
+    """The job as it stands, or as it stood at the end of an earlier run; UnknownJob if it is gone, or that run is."""
+    found = fetch(db, SQL["job"], {"job_id": job_id, "run": run})
+    if not found and run is not None:
+        job = read_job(db, job_id)
+        there = ", ".join(str(row[0]) for row in fetch(db, SQL["runs"], {"job_id": job_id}))
+        raise UnknownJob(f"job {job.short_id} has no run {run}; these are there: {there}")
     if not found:
         raise UnknownJob("the job is gone; `holdfast ls` lists what is there")
     return rows.job(found[0])
@@ -76,13 +81,19 @@ def submit(
                 "now": now,
             },
         )
-        _seed(db, job_id, 1, seeds, number=0)
+        begin_run(db, job_id, Run(1, RunKind.CRAWL, 0))
+        seed(db, job_id, 1, seeds, number=0)
         event(db, job_id, now, "submitted", new.kind)
         return read_job(db, job_id)
 
 
-def _seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], number: int) -> None:
-    """A chunk with its first items, by the very steps of a commit."""
+def begin_run(db: apsw.Connection, job_id: int, run: Run) -> None:
+    """Write down what a run is made from."""
+    db.execute(SQL["begin_run"], {"job_id": job_id, "run": run.number} | rows.run_bindings(run))
+
+
+def seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], number: int) -> int:
+    """A chunk with its first items, by the very steps of a commit; gives the chunk."""
     ((chunk_id,),) = fetch(db, SQL["chunk"], {"job_id": job_id, "run": run})
     change = Change(number)
     by_fingerprint = {seed.fingerprint: seed for seed in seeds}
@@ -90,13 +101,16 @@ def _seed(db: apsw.Connection, job_id: int, run: int, seeds: Sequence[Found], nu
     insert(db, lease, list(by_fingerprint.values()), change)
     tally(db, chunk_id, change)
     count(db, chunk_id, change)
+    return int(chunk_id)
 
 
 def new_run(db: apsw.Connection, job_id: int, seeds: Sequence[Found], phase: str, now: float) -> Job:
     """The first items again, in a job that was emptied."""
     with immediate(db):
         ((run, number),) = fetch(db, SQL["new_run"], {"job_id": job_id, "phase": phase})
-        _seed(db, job_id, run, seeds, number)
+        db.execute(SQL["not_even_one"], {"job_id": job_id})
+        begin_run(db, job_id, Run(run, RunKind.RESTART, number))
+        seed(db, job_id, run, seeds, number)
         event(db, job_id, now, "restarted", f"run {run}")
         return read_job(db, job_id)
 
@@ -146,6 +160,7 @@ def resume(db: apsw.Connection, job_id: int, action: Action, now: float) -> Job:
         status = after(job.status, action)
         if slices.change_of(db, job_id) == "restart":
             raise HalfRestarted(job.short_id)
+        slices.refuse_changing(db, job_id)
         if job.status is Status.TIMEOUT:
             db.execute(SQL["grant_time"], {"job_id": job_id})
         if job.reason == NO_START_PAGE:
@@ -175,6 +190,10 @@ def forget(db: apsw.Connection, job_id: int) -> None:
         job = read_job(db, job_id)
         if job.status is Status.IN_PROGRESS:
             raise JobHeld(f"job {job.short_id} is being worked on by now; see it with `holdfast show`")
+        if fetch(db, SQL["forked_from"], {"public_id": job.public_id}):
+            raise JobHeld(
+                f"job {job.short_id} is being forked, and its pages are needed for that; remove it afterwards"
+            )
         db.execute(SQL["changing"], {"job_id": job_id, "changing": "remove"})
 
 

@@ -17,7 +17,7 @@ def write(db: apsw.Connection, lease: Lease, segment: str, good: int) -> int:
     with immediate(db):
         if not fetch(db, SQL["still_ours"], {"chunk_id": lease.chunk_id, "epoch": lease.epoch}):
             raise LeaseLost("the lease is lost: another worker took over while this one repaired a segment")
-        found = fetch(db, SQL["segment_id"], {"job_id": lease.job_id, "name": segment})
+        found = fetch(db, SQL["segment_id"], {"job_id": lease.job_id, "run": lease.run, "name": segment})
         if not found:
             return 0
         segment_id, chunk_id, _ = found[0]

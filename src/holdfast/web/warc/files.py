@@ -70,6 +70,15 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def sync_path(path: Path) -> None:
+    """Make what was written to a file, by whomever, survive a power cut."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def create_next(folder: Path, name: Callable[[int], str], n: int) -> tuple[AppendOnlyFile, int]:
     """A new file of the first free number from n on, and the number after it.
 

@@ -16,6 +16,7 @@ NewId = Callable[[], str]
 """Gives a fresh UUID in its usual text form."""
 
 REVISIT_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 _GZIP: Final = 31
@@ -69,8 +70,8 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
     for index, exchange in enumerate(exchanges):
         response, digest = exchange.response, exchange.digest
         encoding = _encoding(response)
-        original, earlier = known.get(digest), None
-        if original is not None and original.encoding != encoding:
+        original, earlier = exchange.original, None
+        if original is None and (original := known.get(digest)) is not None and original.encoding != encoding:
             original = None
         if original is not None:
             target: tuple[str, float] | None = (original.url, original.fetched_at)
@@ -114,8 +115,9 @@ def _response(record_id: str, about: str, exchange: Exchange, revisited: tuple[s
         kind, payload, extra = "response", response.payload, ""
     else:
         kind, payload = "revisit", b""
+        profile = NOT_MODIFIED_PROFILE if response.status == _NOT_MODIFIED else REVISIT_PROFILE
         extra = (
-            f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {revisited[0]}\r\n"
+            f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {revisited[0]}\r\n"
             f"WARC-Refers-To-Date: {_date(revisited[1])}\r\n"
         )
     head = (

@@ -3,7 +3,8 @@
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,7 @@ from holdfast.domain.lease import Lease
 from holdfast.ports.clock import Clock
 from holdfast.ports.segments import DamagedRecord, Reading
 from holdfast.web.warc import reader
-from holdfast.web.warc.files import unreadable
+from holdfast.web.warc.files import storage_error, sync_folder, sync_path, unreadable
 from holdfast.web.warc.names import REMOVED, is_segment_name, job_folder, segments_folder
 from holdfast.web.warc.records import NewId
 from holdfast.web.warc.writer import Making, WarcWriter
@@ -107,6 +108,46 @@ class WarcSegments:
         except OSError as error:
             raise unreadable(error, path) from error
         return checksum
+
+    def settle(self, job: Job, segment: str) -> None:
+        """Synced; see the port. StorageFailed where it can't be."""
+        path = self._path(job, segment)
+        try:
+            sync_path(path)
+        except FileNotFoundError:
+            return  # nothing of it is there to be kept: whoever reads it says so
+        except OSError as error:
+            raise storage_error(error, path) from error
+
+    def link(self, source: Job, target: Job, names: Sequence[str]) -> None:
+        """Hard links; see the port. One that is there already is left as it is."""
+        folder = job_folder(self._home, target)
+        path = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                path = self._path(source, name)
+                if not path.exists():
+                    continue  # torn down to nothing: the first claim finds that, and what lay in it is fetched again
+                with suppress(FileExistsError):
+                    (folder / name).hardlink_to(path)
+                sync_path(path)
+            for above in (folder, folder.parent, folder.parent.parent):
+                sync_folder(above)
+        except OSError as error:
+            raise storage_error(error, path) from error
+
+    def discard(self, job: Job, names: Sequence[str]) -> None:
+        """Deleted; see the port."""
+        for name in names:
+            path = self._path(job, name)
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageFailed(
+                    f"can't delete {path} ({error.strerror or error}): check its permissions, "
+                    "then run the same command again"
+                ) from error
 
     def remove(self, job: Job) -> None:
         """Delete all segments of the job, and what an earlier removal that broke off has left.

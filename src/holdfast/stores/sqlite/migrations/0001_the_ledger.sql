@@ -15,7 +15,7 @@ CREATE TABLE jobs (
     reason             TEXT,
     desired            TEXT    CHECK (desired IN ('pause')),
     -- A change of millions of rows is under way in slices; nobody may claim until it is through.
-    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry')),
+    changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry', 'rescan', 'rollback', 'fork')),
     -- What that change needs to be carried to its end, and how far it has come.
     plan               TEXT    CHECK (json_valid(plan)),
     -- With a change of bounds: reasons for which items were skipped and are queued again.
@@ -34,6 +34,38 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE INDEX jobs_identity ON jobs (identity, id);
 CREATE INDEX jobs_name ON jobs (name, id) WHERE name IS NOT NULL;
+
+-- What a job's chunks, items, records, segments and commits stand under. Only the job's present run is ever worked on; an
+-- earlier one is never written again.
+CREATE TABLE runs (
+    job_id             INTEGER NOT NULL REFERENCES jobs (id),
+    run                INTEGER NOT NULL CHECK (run >= 1),
+    kind               TEXT    NOT NULL CHECK (kind IN ('crawl', 'restart', 'rescan', 'rollback', 'fork')),
+    -- The job's last commit when it began: its own have greater numbers, those that it was given have lesser ones.
+    after_commit       INTEGER NOT NULL CHECK (after_commit >= 0),
+    -- What it was made from: a run as it was at a commit. A fork's is another job's, whose id stands beside it.
+    base_job           TEXT,
+    base_run           INTEGER,
+    base_commit        INTEGER,
+    -- The run whose pages it asks for again, by their validators.
+    rescan_of          INTEGER,
+    -- As the job stood when the next run began. Null of the present run: jobs says it.
+    status             TEXT,
+    reason             TEXT,
+    phase              TEXT,
+    spec               TEXT    CHECK (json_valid(spec)),
+    bounds             TEXT    CHECK (json_valid(bounds)),
+    commit_no          INTEGER,
+    started_at         REAL,
+    finished_at        REAL,
+    last_checkpoint_at REAL,
+    active_s           REAL,
+    granted_s          REAL,
+    PRIMARY KEY (job_id, run),
+    CHECK ((base_run IS NULL) = (kind NOT IN ('rollback', 'fork'))),
+    CHECK (kind <> 'rescan' OR rescan_of IS NOT NULL),
+    CHECK ((status IS NULL) = (commit_no IS NULL) AND (status IS NULL) = (bounds IS NULL))
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE chunks (
     id                    INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -131,6 +163,7 @@ CREATE INDEX items_rejudge ON items (chunk_id, id) WHERE rejudge = 1;
 -- What is out of scope: only so much of it is kept, and each claim has to know what that is.
 CREATE INDEX items_outside ON items (job_id, run, id, url) WHERE status = 'skipped' AND reason = 'external';
 
+-- What a run has of a file. Runs of a job may share one, each up to its own committed length.
 CREATE TABLE segments (
     id        INTEGER PRIMARY KEY,
     job_id    INTEGER NOT NULL REFERENCES jobs (id),
@@ -140,7 +173,9 @@ CREATE TABLE segments (
     name      TEXT    NOT NULL,
     committed INTEGER NOT NULL CHECK (committed >= 0),
     synced    INTEGER NOT NULL DEFAULT 0 CHECK (synced >= 0),
-    UNIQUE (job_id, name)
+    -- An earlier run's, for the bodies in it that this run's revisits stand for: its responses are none of this run's.
+    lent      INTEGER NOT NULL DEFAULT 0 CHECK (lent IN (0, 1)),
+    UNIQUE (job_id, run, name)
 ) STRICT;
 
 CREATE TABLE records (
@@ -212,7 +247,10 @@ CREATE TABLE commits (
     start      INTEGER,
     until      INTEGER,
     crc        INTEGER,
-    PRIMARY KEY (job_id, number),
+    -- The pipeline's notes from this commit on; null: as before.
+    cursor     TEXT    CHECK (json_valid(cursor)),
+    -- A run that was made from another one has that one's commits under their own numbers.
+    PRIMARY KEY (job_id, run, number),
     UNIQUE (chunk_id, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX commits_span ON commits (segment_id, start) WHERE segment_id IS NOT NULL;

@@ -95,10 +95,10 @@ UPDATE items SET rejudge = 1
    AND (status IN ('done', 'consulted') OR (status = 'redirected' AND depth > 0));
 
 -- name: segment
--- How far the segment is committed. The first commit into it makes its row. Unique (job_id, name).
+-- How far the segment is committed. The first commit into it makes its row. Unique (job_id, run, name).
 INSERT INTO segments (job_id, run, chunk_id, epoch, name, committed, synced)
 VALUES (:job_id, :run, :chunk_id, :epoch, :name, :until, iif(:synced, :until, 0))
-    ON CONFLICT (job_id, name) DO UPDATE
+    ON CONFLICT (job_id, run, name) DO UPDATE
    SET committed = excluded.committed, synced = max(synced, excluded.synced)
  WHERE segments.committed = :start AND segments.epoch = excluded.epoch
 RETURNING id;
@@ -108,7 +108,7 @@ RETURNING id;
 INSERT INTO records (item_id, ordinal, job_id, run, commit_no, kind, data, size, segment_id, start, length, digest,
                      body_segment_id, body_start, body_length)
 VALUES (:item_id, :ordinal, :job_id, :run, :number, :kind, :data, :size, :segment_id, :start, :length, :digest,
-        iif(:body IS NULL, NULL, (SELECT id FROM segments WHERE job_id = :job_id AND name = :body)),
+        iif(:body IS NULL, NULL, (SELECT id FROM segments WHERE job_id = :job_id AND run = :run AND name = :body)),
         :body_start, :body_length);
 
 -- name: host_changed
@@ -163,11 +163,11 @@ UPDATE chunks
  WHERE id = :chunk_id;
 
 -- name: checkpoint
--- The commit itself, as a row. Primary key (job_id, number), unique (chunk_id, seq).
+-- The commit itself, as a row. Primary key (job_id, run, number), unique (chunk_id, seq).
 INSERT INTO commits (job_id, number, run, chunk_id, epoch, seq, reason, at, items, unsettled, depth, counters,
-                     segment_id, start, until, crc)
+                     segment_id, start, until, crc, cursor)
 VALUES (:job_id, :number, :run, :chunk_id, :epoch, :seq, :reason, :at, :items, :unsettled, :depth, :counters,
-        :segment_id, :start, :until, :crc);
+        :segment_id, :start, :until, :crc, :cursor);
 
 -- name: streamed
 -- How far a file of rows had come before this commit. Primary key.

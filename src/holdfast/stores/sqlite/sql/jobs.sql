@@ -1,14 +1,19 @@
 -- Jobs as people see and steer them.
 
 -- name: job
--- A job with its counters, summed over the chunks of its present run. Primary key, index chunks_job.
-SELECT j.id, j.public_id, j.kind, j.identity, j.name, j.owner, j.spec, j.bounds, j.status, j.reason, j.desired,
-       j.phase, j.run, j.commit_no, j.created_at, j.started_at, j.finished_at, j.last_checkpoint_at, j.active_s,
-       j.granted_s,
+-- A job as its run stands, with that run's counters, summed over its chunks. Of an earlier run the row of runs says what
+-- jobs says of the present one. Primary keys, index chunks_job.
+SELECT j.id, j.public_id, j.kind, j.identity, j.name, j.owner, coalesce(n.spec, j.spec), coalesce(n.bounds, j.bounds),
+       coalesce(n.status, j.status), iif(n.status IS NULL, j.reason, n.reason), iif(n.status IS NULL, j.desired, NULL),
+       coalesce(n.phase, j.phase), n.run, coalesce(n.commit_no, j.commit_no), j.created_at,
+       iif(n.status IS NULL, j.started_at, n.started_at), iif(n.status IS NULL, j.finished_at, n.finished_at),
+       iif(n.status IS NULL, j.last_checkpoint_at, n.last_checkpoint_at), coalesce(n.active_s, j.active_s),
+       coalesce(n.granted_s, j.granted_s), n.rescan_of,
        coalesce(sum(c.found), 0), coalesce(sum(c.queued), 0), coalesce(sum(c.done), 0), coalesce(sum(c.failed), 0),
        coalesce(sum(c.skipped), 0), coalesce(sum(c.redirected), 0), coalesce(sum(c.consulted), 0),
        coalesce(sum(c.bytes), 0), coalesce(sum(c.external), 0)
-  FROM jobs AS j LEFT JOIN chunks AS c ON c.job_id = j.id AND c.run = j.run
+  FROM jobs AS j JOIN runs AS n ON n.job_id = j.id AND n.run = coalesce(:run, j.run)
+  LEFT JOIN chunks AS c ON c.job_id = j.id AND c.run = n.run
  WHERE j.id = :job_id
  GROUP BY j.id;
 
@@ -89,8 +94,8 @@ SELECT i.id, i.chunk_id, i.host_id, i.status, i.reason, i.url
 -- A page of what failed, with the commit that said so and the page it was found on. Primary key: other jobs' items are
 -- read, too.
 SELECT i.id, i.url, i.reason, i.attempts, i.depth, k.at, p.url
-  FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
-  LEFT JOIN commits AS k ON k.job_id = i.job_id AND k.number = i.settled_commit
+  FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND i.run = coalesce(:run, j.run)
+  LEFT JOIN commits AS k ON k.job_id = i.job_id AND k.run = i.run AND k.number = i.settled_commit
   LEFT JOIN items AS p ON p.id = i.parent_id
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status = 'failed'
  ORDER BY i.id;
@@ -114,6 +119,19 @@ UPDATE items SET status = 'pending', reason = NULL, settled_commit = NULL, attem
 -- name: reopened
 -- Commits have settled more than stands settled by them. Index chunks_job.
 UPDATE chunks SET reopened = 1 WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
+
+-- name: begin_run
+-- Primary key.
+INSERT INTO runs (job_id, run, kind, after_commit, base_job, base_run, base_commit, rescan_of)
+VALUES (:job_id, :run, :kind, :after_commit, :base_job, :base_run, :base_commit, :rescan_of);
+
+-- name: forked_from
+-- Whether a fork of that job is under way. Homes hold few jobs: a scan.
+SELECT 1 FROM jobs WHERE changing = 'fork' AND plan ->> 'base_public' = :public_id LIMIT 1;
+
+-- name: runs
+-- Primary key.
+SELECT run, kind, after_commit, base_job, base_run, base_commit, rescan_of FROM runs WHERE job_id = :job_id ORDER BY run;
 
 -- name: set_bounds
 UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
@@ -158,43 +176,57 @@ UPDATE items SET status = 'skipped', reason = 'depth', attempts = 0, due_at = NU
 
 -- name: new_run
 UPDATE jobs
-   SET run = run + 1, status = 'pending', reason = NULL, desired = NULL, phase = :phase, changing = NULL,
+   SET run = run + 1, status = 'pending', reason = NULL, desired = NULL, phase = :phase, changing = NULL, plan = NULL,
        started_at = NULL, finished_at = NULL, last_checkpoint_at = NULL, active_s = 0, granted_s = 0
  WHERE id = :job_id
 RETURNING run, commit_no;
 
 -- name: slice_records
 DELETE FROM records WHERE (job_id, run, item_id, ordinal) IN
-    (SELECT job_id, run, item_id, ordinal FROM records WHERE job_id = :job_id LIMIT :slice);
+    (SELECT job_id, run, item_id, ordinal FROM records
+      WHERE job_id = :job_id AND run BETWEEN :first AND :last LIMIT :slice);
 
 -- name: slice_items
-DELETE FROM items WHERE id IN (SELECT id FROM items WHERE job_id = :job_id LIMIT :slice);
+DELETE FROM items WHERE id IN
+    (SELECT id FROM items WHERE job_id = :job_id AND run BETWEEN :first AND :last LIMIT :slice);
 
 -- name: slice_commits
-DELETE FROM commits WHERE (job_id, number) IN
-    (SELECT job_id, number FROM commits WHERE job_id = :job_id LIMIT :slice);
+DELETE FROM commits WHERE (job_id, run, number) IN
+    (SELECT job_id, run, number FROM commits
+      WHERE job_id = :job_id AND run BETWEEN :first AND :last LIMIT :slice);
 
 -- name: slice_hosts
 DELETE FROM hosts WHERE id IN
-    (SELECT h.id FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id WHERE c.job_id = :job_id LIMIT :slice);
+    (SELECT h.id FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id
+      WHERE c.job_id = :job_id AND c.run BETWEEN :first AND :last LIMIT :slice);
 
 -- name: slice_tallies
-DELETE FROM tallies WHERE chunk_id IN (SELECT id FROM chunks WHERE job_id = :job_id);
+DELETE FROM tallies WHERE chunk_id IN
+    (SELECT id FROM chunks WHERE job_id = :job_id AND run BETWEEN :first AND :last);
 
 -- name: slice_laid_aside
-DELETE FROM laid_aside WHERE segment_id IN (SELECT id FROM segments WHERE job_id = :job_id);
+DELETE FROM laid_aside WHERE (segment_id, start) IN
+    (SELECT l.segment_id, l.start FROM segments AS s JOIN laid_aside AS l ON l.segment_id = s.id
+      WHERE s.job_id = :job_id AND s.run BETWEEN :first AND :last LIMIT :slice);
 
 -- name: slice_streams
-DELETE FROM streams WHERE job_id = :job_id;
+DELETE FROM streams WHERE job_id = :job_id AND run BETWEEN :first AND :last;
 
 -- name: slice_segments
-DELETE FROM segments WHERE job_id = :job_id;
+DELETE FROM segments WHERE job_id = :job_id AND run BETWEEN :first AND :last;
 
 -- name: slice_chunks
-DELETE FROM chunks WHERE job_id = :job_id;
+DELETE FROM chunks WHERE job_id = :job_id AND run BETWEEN :first AND :last;
 
--- name: slice_events
+-- name: no_events
 DELETE FROM events WHERE job_id = :job_id;
+
+-- name: no_runs
+-- But for the present one, by which the job is still read.
+DELETE FROM runs WHERE job_id = :job_id AND run <> (SELECT run FROM jobs WHERE id = :job_id);
+
+-- name: not_even_one
+DELETE FROM runs WHERE job_id = :job_id;
 
 -- name: remove_job
 DELETE FROM jobs WHERE id = :job_id;
@@ -207,26 +239,27 @@ SELECT c.job_id, c.id, c.epoch, c.beat, c.seq, c.worker_id, c.waiting_until, j.p
 
 -- name: tallies
 SELECT t.status, t.reason, sum(t.count) AS n
-  FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND c.run = coalesce(:run, j.run)
  WHERE j.id = :job_id GROUP BY 1, 2 HAVING n > 0 ORDER BY n DESC;
 
 -- name: hosts
 -- The largest, those with items queued before the others. Index chunks_job, unique (chunk_id, name).
 SELECT h.name, h.queued, h.settled, h.due_at
-  FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id JOIN jobs AS j ON j.id = c.job_id AND c.run = coalesce(:run, j.run)
  WHERE j.id = :job_id ORDER BY h.queued > 0 DESC, h.settled + h.queued DESC, h.id LIMIT :limit;
 
 -- name: statuses
 -- Answers that settled an item, by HTTP status: tallied, not counted. Index chunks_job.
 SELECT CAST(substr(t.reason, 6) AS INTEGER), sum(t.count) AS n
-  FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+  FROM tallies AS t JOIN chunks AS c ON c.id = t.chunk_id JOIN jobs AS j ON j.id = c.job_id AND c.run = coalesce(:run, j.run)
  WHERE j.id = :job_id AND t.reason GLOB 'http_[0-9][0-9][0-9]'
  GROUP BY 1 HAVING n > 0 ORDER BY n DESC;
 
 -- name: checkpoints
 SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c.counters, s.name, coalesce(c.until, 0)
   FROM commits AS c LEFT JOIN segments AS s ON s.id = c.segment_id
- WHERE c.job_id = :job_id ORDER BY c.number DESC LIMIT :limit;
+ WHERE c.job_id = :job_id AND c.run = coalesce(:run, (SELECT run FROM jobs WHERE id = :job_id))
+ ORDER BY c.number DESC LIMIT :limit;
 
 -- name: events
 SELECT id, at, kind, detail FROM events WHERE job_id = :job_id ORDER BY id DESC LIMIT :limit;
@@ -248,7 +281,7 @@ SELECT coalesce(max(id), 0) FROM items;
 -- that range are read, too, but the slice is never longer than asked.
 SELECT url, status, reason FROM items NOT INDEXED
  WHERE id > :after AND id <= :until
-   AND job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND job_id = :job_id AND run = coalesce(:run, (SELECT run FROM jobs WHERE id = :job_id))
  ORDER BY id;
 
 -- name: sorts_between
@@ -260,7 +293,7 @@ SELECT min(depth, :deepest) AS depth, status, iif(status = 'pending', '', coales
  GROUP BY 1, 2, 3;
 
 -- name: present_depth
-SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = (SELECT run FROM jobs WHERE id = :job_id);
+SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = coalesce(:run, (SELECT run FROM jobs WHERE id = :job_id));
 
 -- name: interrupted
 -- Homes hold few jobs: a scan.

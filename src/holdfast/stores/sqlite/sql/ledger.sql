@@ -99,30 +99,53 @@ SELECT r.digest, s.name, r.start, r.length, i.url, r.data ->> 'fetched_at', coal
   JOIN items AS i ON i.id = r.item_id
  GROUP BY d.key;
 
+-- name: earlier
+-- What the run that this one asks again for has of these items, where the body is lent to this one: the place of the
+-- body, and whose and when it was (as the row says, if that run was itself lent it). Primary keys, unique
+-- (job_id, run, fingerprint) and (job_id, run, name), index records_place.
+SELECT i.id, r.kind, r.data, l.name, coalesce(r.body_start, r.start), coalesce(r.body_length, r.length), r.digest,
+       coalesce(w.url, r.data ->> '$.original.url', e.url),
+       coalesce(o.data ->> 'fetched_at', r.data ->> '$.original.fetched_at', r.data ->> 'fetched_at'),
+       coalesce(r.data ->> 'encoding', '')
+  FROM runs AS n
+ CROSS JOIN json_each(:ids) AS t
+ CROSS JOIN items AS i ON i.id = t.value
+ CROSS JOIN items AS e ON e.job_id = n.job_id AND e.run = n.rescan_of AND e.fingerprint = i.fingerprint
+ CROSS JOIN records AS r ON r.job_id = e.job_id AND r.run = e.run AND r.item_id = e.id AND r.ordinal = 0
+  JOIN segments AS b ON b.id = coalesce(r.body_segment_id, r.segment_id)
+  JOIN segments AS l ON l.job_id = n.job_id AND l.run = n.run AND l.name = b.name AND l.lent
+  LEFT JOIN records AS o ON o.segment_id = r.body_segment_id AND o.start = r.body_start
+  LEFT JOIN items AS w ON w.id = o.item_id
+ WHERE n.job_id = :job_id AND n.run = :run AND e.status = 'done'
+   AND coalesce(r.body_start + r.body_length, r.start + r.length) <= l.committed;
+
 -- name: synced
--- Unique (job_id, name).
-UPDATE segments SET synced = max(synced, :upto) WHERE job_id = :job_id AND name = :name AND committed >= :upto;
+-- Unique (job_id, run, name).
+UPDATE segments SET synced = max(synced, :upto)
+ WHERE job_id = :job_id AND run = :run AND name = :name AND committed >= :upto;
 
 -- name: segments
--- Unique (job_id, name).
-SELECT s.name, s.committed, s.synced FROM segments AS s JOIN jobs AS j ON j.id = s.job_id
- WHERE s.job_id = :job_id AND s.run = j.run ORDER BY s.id;
+-- Those lent come first. Unique (job_id, run, name).
+SELECT s.name, s.committed, s.synced, s.lent FROM segments AS s JOIN jobs AS j ON j.id = s.job_id
+ WHERE s.job_id = :job_id AND s.run = coalesce(:run, j.run) ORDER BY s.lent DESC, s.id;
 
 -- name: laid_aside
 -- Primary key.
-SELECT l.start FROM segments AS s JOIN laid_aside AS l ON l.segment_id = s.id
- WHERE s.job_id = :job_id AND s.name = :name;
+SELECT l.start FROM jobs AS j JOIN segments AS s ON s.job_id = j.id AND s.run = coalesce(:run, j.run)
+  JOIN laid_aside AS l ON l.segment_id = s.id
+ WHERE j.id = :job_id AND s.name = :name;
 
 -- name: cursor
--- The notes of the present run's first chunk. Index chunks_job.
-SELECT c.cursor, j.public_id FROM chunks AS c JOIN jobs AS j ON j.id = c.job_id AND j.run = c.run
+-- The notes of the run's first chunk. Index chunks_job.
+SELECT c.cursor, j.public_id FROM jobs AS j JOIN chunks AS c ON c.job_id = j.id AND c.run = coalesce(:run, j.run)
  WHERE j.id = :job_id ORDER BY c.id LIMIT 1;
 
 -- name: spans
 -- Index commits_span.
 SELECT c.number, s.name, c.start, c.until, c.crc
-  FROM segments AS s JOIN commits AS c ON c.segment_id = s.id
- WHERE s.job_id = :job_id AND s.name = :name AND c.until > :start
+  FROM jobs AS j JOIN segments AS s ON s.job_id = j.id AND s.run = coalesce(:run, j.run)
+  JOIN commits AS c ON c.segment_id = s.id
+ WHERE j.id = :job_id AND s.name = :name AND c.until > :start
  ORDER BY c.start;
 
 -- name: records
@@ -133,7 +156,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
        (SELECT same.url FROM records AS o JOIN items AS same ON same.id = o.item_id
          WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
   FROM jobs AS j
-  JOIN records AS r ON r.job_id = j.id AND r.run = j.run
+  JOIN records AS r ON r.job_id = j.id AND r.run = coalesce(:run, j.run)
   JOIN items AS i ON i.id = r.item_id
   JOIN hosts AS h ON h.id = i.host_id
   LEFT JOIN items AS p ON p.id = i.parent_id
@@ -142,7 +165,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
  WHERE j.id = :job_id AND r.item_id > :after AND (:kind IS NULL OR r.kind = :kind)
    AND r.item_id <= (SELECT max(item_id)
                        FROM (SELECT e.item_id FROM records AS e
-                              WHERE e.job_id = j.id AND e.run = j.run AND e.item_id > :after AND e.item_id <= :until
+                              WHERE e.job_id = j.id AND e.run = coalesce(:run, j.run) AND e.item_id > :after AND e.item_id <= :until
                                 AND (:kind IS NULL OR e.kind = :kind)
                               ORDER BY e.item_id, e.ordinal LIMIT :limit))
  ORDER BY r.item_id, r.ordinal;
@@ -195,7 +218,7 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: outside
 -- What is out of scope and was kept. Index items_outside.
-SELECT i.id, i.url FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = j.run
+SELECT i.id, i.url FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run = coalesce(:run, j.run)
  WHERE j.id = :job_id AND i.id > :after AND i.status = 'skipped' AND i.reason = 'external'
  ORDER BY i.id LIMIT :limit;
 
@@ -203,12 +226,13 @@ SELECT i.id, i.url FROM jobs AS j JOIN items AS i ON i.job_id = j.id AND i.run =
 -- Primary key.
 SELECT c.number, c.chunk_id, c.epoch, c.seq, c.reason, c.at, c.items, c.depth, c.counters, s.name, coalesce(c.until, 0)
   FROM commits AS c LEFT JOIN segments AS s ON s.id = c.segment_id
- WHERE c.job_id = :job_id AND c.number > :after ORDER BY c.number LIMIT :limit;
+ WHERE c.job_id = :job_id AND c.run = coalesce(:run, (SELECT run FROM jobs WHERE id = :job_id)) AND c.number > :after
+ ORDER BY c.number LIMIT :limit;
 
 -- name: known
 -- Unique (job_id, run, fingerprint).
 SELECT i.fingerprint, iif(i.status = 'skipped' AND i.attempts = 0, i.reason, NULL) FROM json_each(:fingerprints) AS f
- CROSS JOIN items AS i ON i.job_id = :job_id AND i.run = (SELECT run FROM jobs WHERE id = :job_id)
+ CROSS JOIN items AS i ON i.job_id = :job_id AND i.run = coalesce(:run, (SELECT run FROM jobs WHERE id = :job_id))
    AND i.fingerprint = unhex(f.value);
 
 -- name: heartbeats

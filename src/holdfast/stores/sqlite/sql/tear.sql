@@ -5,7 +5,8 @@
 SELECT 1 FROM chunks WHERE id = :chunk_id AND epoch = :epoch AND status = 'in_progress';
 
 -- name: segment_id
-SELECT id, chunk_id, committed FROM segments WHERE job_id = :job_id AND name = :name;
+-- Unique (job_id, run, name).
+SELECT id, chunk_id, committed FROM segments WHERE job_id = :job_id AND run = :run AND name = :name;
 
 -- name: torn
 -- Items whose own bytes, or the body that their revisit points to, lie at or past the good length.
