@@ -164,8 +164,9 @@ class Feeder:
         """Whether there was anything beyond the hosts in memory: other hosts, links to judge again, another phase."""
         if self._frontier.crowded or self._hosts_upto:
             self._make_room()
-            if self._frontier.room:
-                return await self._more_hosts()
+            # A round that brings nobody may have been what the job's end waited for.
+            if self._frontier.room and await self._more_hosts():
+                return True
         if not self._frontier.empty or not self._crew.idle:
             return False
         rejudged = await self._tools.ledger.take_rejudged(self._crew.lease, limit=MAX_DUE, taken=[])
@@ -192,6 +193,8 @@ class Feeder:
         limit = min(MAX_HOSTS_ASKED, self._frontier.room)
         hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=self._hosts_upto, limit=limit)
         self._hosts_upto = hosts[-1].id if len(hosts) == limit else 0
+        # Those beyond wait for a place as well.
+        self._frontier.crowded |= bool(self._hosts_upto)
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
         self._frontier.welcome(fresh, now=now, wall=wall)
         return bool(fresh or self._hosts_upto)

@@ -210,7 +210,8 @@ class Frontier:
     @property
     def share(self) -> int:
         """How many items a lane may hold."""
-        return max(LEAST, min(MOST, MAX_ITEMS // max(1, len(self._lanes))))
+        most = TURN if self.crowded else MOST
+        return max(LEAST, min(most, MAX_ITEMS // max(1, len(self._lanes))))
 
     def filling(self) -> None:
         """A question is on its way to the ledger: its answer may name what is committed meanwhile."""

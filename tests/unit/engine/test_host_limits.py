@@ -199,3 +199,40 @@ async def test_learning_a_hosts_pace_without_a_request_takes_none_from_the_cap(l
         began = leap.monotonic()
         await rig.work()
         assert leap.monotonic() - began < 21.0
+
+
+# -- more hosts than places
+
+
+async def test_a_long_host_gives_its_place_to_others_and_comes_back(leap, tmp_path, monkeypatch):
+    monkeypatch.setattr(frontier, "MAX_HOSTS", 4)
+    monkeypatch.setattr(frontier, "TURN", 5)
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.pace = HostPace(per_host=1, delay_s=1.0)
+        await rig.submit(*(path for host in range(12) for path in names(f"h{host}", 40)))
+        began = leap.monotonic()
+        assert (await rig.work()).action is Action.COMPLETE
+        assert sorted(rig.site.paths) == sorted(set(rig.site.paths))
+        assert len(rig.site.paths) == 480
+        first = {}
+        for path, at in rig.site.started:
+            first.setdefault(path.split("/")[0], at - began)
+        assert max(first.values()) < 60.0, "one after the other the last host would begin after 80 s"
+
+
+async def test_hosts_that_sleep_for_hours_take_no_place_from_those_that_wait_for_one(
+    leap, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(frontier, "MAX_HOSTS", 4)
+    async with rigged(tmp_path, leap) as rig:
+        rest = lambda _: RetryAt(leap.wall() + 7200.0, "http_429", leap.wall() + 7200.0)  # noqa: E731
+        for host in range(6):
+            rig.site.behaviours[f"h{host}/p0"] = [rest, lambda item: Done((page(item.url),))]
+        await rig.submit(*(path for host in range(12) for path in names(f"h{host}", 3)))
+        began = leap.monotonic()
+        assert (await rig.work()).action is Action.COMPLETE
+        assert (await rig.job()).counters.done == 36
+        awake = [at - began for path, at in rig.site.started if int(path.split("/")[0][1:]) >= 6]
+        assert max(awake) < 120.0
+        slept = [at - began for path, at in rig.site.started if int(path.split("/")[0][1:]) < 6]
+        assert sum(at >= 7200.0 for at in slept) >= 6
