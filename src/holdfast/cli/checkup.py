@@ -32,6 +32,7 @@ LIBRARIES: Final = (
     "publicsuffixlist",
     "pyarrow",
     "pycurl",
+    "pypdfium2",
     "rich",
     "selectolax",
     "zstandard",

@@ -161,6 +161,9 @@ def _stored(answer: Answer) -> Iterator[Line]:
     if record is None:
         return
     data = record.data
+    if record.location is None and "cause" in data:
+        yield "because", f"of its host's robots.txt: {clean(str(data['cause']))}", ""
+        return
     what = f"{record.kind}, HTTP {data.get('status')}, {clean(str(data.get('content_type') or 'no type'))}"
     title = f", {clean(repr(data['title']))}" if data.get("title") else ""
     yield "stored", f"{what}, {size(int(data.get('size', 0)))}{title}", ""

@@ -62,6 +62,8 @@ class Document:
     """Of a sitemap index: the sitemaps."""
     cut: bool = False
     """It has more than what was read."""
+    unread: str = ""
+    """Why nothing could be read, where that is so."""
     charset: str = ""
     """The encoding that the body was read in; with it as the hint, reading again gives the same."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.crawl import html, plain
+from holdfast.crawl import html, pdf, plain
 from holdfast.crawl.charset import by_label, of_content_type
 from holdfast.crawl.document import Document, Kind
 
@@ -34,7 +34,14 @@ def reader_for(content_type: str, body: bytes) -> Reader:
         return _XML if essence.endswith("+xml") else _JSON
     if essence.startswith("text/"):
         return _TEXT
-    return _XML if essence in _PACKED and _is_packed_listing(body) else _OTHER
+    if essence in _VAGUE and body.startswith(pdf.MAGIC):
+        return _PDF
+    return _XML if essence in _VAGUE and _is_packed_listing(body) else _OTHER
+
+
+def is_pdf(content_type: str, body: bytes) -> bool:
+    """Whether it is read as a PDF, which takes longer than a loop may be held."""
+    return reader_for(content_type, body) is _PDF
 
 
 def essence_of(content_type: str) -> str:
@@ -58,7 +65,7 @@ def is_page(content_type: str, body: bytes) -> bool:
 
 
 def text(body: bytes, content_type: str, charset: str | None = None) -> str:
-    """What a reader sees of HTML, the characters of text, XML and JSON, nothing of anything else."""
+    """What a reader sees of HTML and PDF, the characters of text, XML and JSON, nothing of anything else."""
     return reader_for(content_type, body).text(body, charset or None)
 
 
@@ -83,6 +90,14 @@ def _read_sitemap(body: bytes, charset: str | None) -> Document:
     return listing.read_sitemap(body, charset)
 
 
+def _read_pdf(body: bytes, charset: str | None) -> Document:  # noqa: ARG001 - a reader's signature
+    return pdf.SHARED.read(body)
+
+
+def _text_of_pdf(body: bytes, charset: str | None) -> str:  # noqa: ARG001 - a reader's signature
+    return pdf.SHARED.text(body)
+
+
 def _is_packed_listing(body: bytes) -> bool:
     from holdfast.crawl import listing  # noqa: PLC0415 - likewise
 
@@ -94,14 +109,17 @@ _TEXT: Final = Reader(plain.read_text, plain.characters)
 _MARKDOWN: Final = Reader(plain.read_markdown, plain.characters)
 _JSON: Final = Reader(plain.read_json, plain.characters)
 _XML: Final = Reader(_read_xml, plain.characters)
+_PDF: Final = Reader(_read_pdf, _text_of_pdf)
 _OTHER: Final = Reader(_unread, _no_text)
-_PACKED: Final = frozenset({"", "application/gzip", "application/x-gzip", "application/octet-stream"})
+_VAGUE: Final = frozenset({"", "application/gzip", "application/x-gzip", "application/octet-stream"})
 _BY_KIND: Final = {
     Kind.SITEMAP: _read_sitemap,
     Kind.FEED: _read_xml,
     Kind.MARKDOWN: plain.read_markdown,
 }
 _BY_TYPE: Final = {
+    "application/pdf": _PDF,
+    "application/x-pdf": _PDF,
     "text/markdown": _MARKDOWN,
     "text/x-markdown": _MARKDOWN,
     "text/xml": _XML,

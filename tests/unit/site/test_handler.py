@@ -502,8 +502,13 @@ def test_while_robots_cannot_be_had_nothing_is_fetched_and_at_last_everything_fa
             assert web.count(ROBOTS) == tries
             assert outcome.host_due_at == outcome.due_at > clock.now
             clock.now = outcome.due_at
-        assert await handler.handle(item()) == Failed("robots_http_503")
-        assert await handler.handle(item()) == Failed("robots_http_503")
+        for _ in range(2):
+            failed = await handler.handle(item())
+            assert isinstance(failed, Failed)
+            assert failed.reason == "robots_unreachable"
+            assert [dict(record.data) for record in failed.records] == [
+                {"reason": "robots_unreachable", "cause": "robots_http_503"}
+            ]
         assert web.count(ROBOTS) == RetryPolicy().robots.tries
         assert web.count(START) == 0
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
+from holdfast.crawl.document import Kind
 from holdfast.domain.item import Record
 from holdfast.domain.url import MAX_URL_BYTES
 from holdfast.pipelines.site.leads import Leads
@@ -45,7 +46,7 @@ def record_of(kind: str, response: Response, **more: str) -> Record:
 def page_facts(leads: Leads) -> dict[str, Any]:
     """What a page record says beyond its response."""
     document, canonical = leads.document, leads.canonical
-    return {
+    facts: dict[str, Any] = {
         "kind": document.kind.value,
         "title": document.title,
         "lang": document.lang,
@@ -54,6 +55,10 @@ def page_facts(leads: Leads) -> dict[str, Any]:
         "charset": document.charset,
         "noindex": leads.said.noindex,
     }
+    if document.kind is Kind.PDF:
+        # Where its links are judged again nobody may wait for a child that reads PDFs; `verify` reads them anew.
+        facts |= {"hrefs": document.links, "cut": document.cut, "unread": document.unread}
+    return facts
 
 
 def source_facts(leads: Leads) -> dict[str, Any]:

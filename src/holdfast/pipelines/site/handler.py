@@ -16,7 +16,7 @@ from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
 from holdfast.pipelines.site.judge import ROBOTS
 from holdfast.pipelines.site.reading import ReadingRoom
 from holdfast.pipelines.site.redirects import REDIRECTS, Redirects
-from holdfast.pipelines.site.setbacks import Setbacks
+from holdfast.pipelines.site.setbacks import Setbacks, unreachable
 from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, SiteSpec
 from holdfast.pipelines.site.visit import visit
 from holdfast.ports.clock import Clock
@@ -70,6 +70,7 @@ class SiteHandler:
         """Let go of connections."""
         await self._robots.close()
         await self._fetcher.close()
+        self._room.close()
 
     async def meet(self, host: str) -> HostPace:
         """Ask for robots.txt. With a crawl-delay: one request at a time, with that delay or ours."""
@@ -149,7 +150,7 @@ class SiteHandler:
         rules = self._robots.known(item.host) or await self._robots.of(item.host)
         if isinstance(rules, Unknown):
             if rules.until == FOR_GOOD:
-                return Failed(rules.reason)
+                return unreachable(rules.reason)
             due = self._clock.wall() + max(0.0, rules.until - self._clock.monotonic())
             return RetryAt(due, rules.reason, due, tried=False)
         allowed = item.kind == ROBOTS_TXT or rules.allows(item.url)

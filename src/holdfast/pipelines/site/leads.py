@@ -30,6 +30,8 @@ class Answer:
     content_type: str
     charset: str | None = None
     """What an earlier reading found out."""
+    document: Document | None = None
+    """What the body says, where that is known and need not be read."""
 
 
 @dataclass(slots=True)
@@ -69,7 +71,7 @@ def judge_source(judge: Judge, url: str, kind: str, depth: int, named_by: str) -
 
 
 def _page(spec: SiteSpec, token: str, answer: Answer) -> Leads:
-    document = read(answer.body, answer.content_type, answer.charset)
+    document = answer.document or read(answer.body, answer.content_type, answer.charset)
     if document.lists:
         return _listed(answer, document)
     url = answer.url

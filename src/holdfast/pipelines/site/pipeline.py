@@ -1,10 +1,11 @@
 """The site pipeline: its first items, and what a stored exchange leads to when it is read again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.crawl.directives import token_of
+from holdfast.crawl.document import Document, Kind
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
@@ -76,6 +77,8 @@ class SitePipeline:
         answer = Answer(
             item.url, item.kind, reading.headers, reading.body, data["content_type"], data["charset"]
         )
+        if "hrefs" in data and (item.rejudge or data["unread"]):
+            answer = replace(answer, document=Document(Kind.PDF, links=list(data["hrefs"])))
         leads = leads_of(spec, token_of(spec.user_agent or DEFAULT_USER_AGENT), answer)
         findings = all_findings(leads, judge, (item.id, item.url), depth_below(item))
         if item.rejudge:

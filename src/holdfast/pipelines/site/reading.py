@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from holdfast.crawl.readers import text
+from holdfast.crawl.document import Kind
+from holdfast.crawl.pdf import MAGIC, PdfReader
+from holdfast.crawl.readers import is_pdf, text
 from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record
 from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
 from holdfast.pipelines.site.belonging import Belonging
@@ -38,6 +40,11 @@ class ReadingRoom:
         self._spec = spec
         self._token = token
         self._belonging = belonging
+        self._pdfs = PdfReader()
+
+    def close(self) -> None:
+        """Whatever is being read is dropped."""
+        self._pdfs.stop()
 
     async def receive(self, item: Item, response: Response) -> Outcome:
         """Done or consulted, with its record and every address in it."""
@@ -59,8 +66,8 @@ class ReadingRoom:
         return await self._outcome(item, read, data, Exchange(response, original.digest, original))
 
     async def _off_the_loop(self, body: bytes, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What takes long isn't done on the loop. What is packed may be far larger than it looks."""
-        if len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b"):
+        """What takes long isn't done here: what is packed may be far larger than it looks, PDFs are for a child."""
+        if len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b") or MAGIC in body[:1024]:
             return await asyncio.to_thread(work, *args, **kwargs)
         return work(*args, **kwargs)
 
@@ -81,7 +88,7 @@ class ReadingRoom:
     def _barren(self, item: Item, read: Read, findings: tuple[Found, ...]) -> Mapping[str, Any] | None:
         """The notes, where addresses like this one are given up from here on."""
         body, document = read.answer.body, read.leads.document
-        if len(body) > BIG_BODY_BYTES:
+        if len(body) > BIG_BODY_BYTES or document.kind is Kind.PDF:
             return None
         onward = (found.url for found in findings if found.skip is None)
 
@@ -101,4 +108,6 @@ class ReadingRoom:
         return data, digest, self._led(answer)
 
     def _led(self, answer: Answer) -> Read:
+        if is_pdf(answer.content_type, answer.body):
+            answer = replace(answer, document=self._pdfs.read(answer.body))
         return Read(answer, leads_of(self._spec, self._token, answer))

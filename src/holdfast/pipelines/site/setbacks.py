@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
-from holdfast.domain.item import Failed, Item, Outcome, RetryAt
+from holdfast.domain.item import Failed, Item, Outcome, Record, RetryAt
 from holdfast.domain.retry import (
     THROTTLED,
     Cause,
@@ -19,6 +19,8 @@ from holdfast.pipelines.site.facts import record_of
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import FetchFailed, Response
 
+ROBOTS_UNREACHABLE = "robots_unreachable"
+"""Why everything of a host fails whose robots.txt can't be had."""
 MAX_WISHES = 20_000
 """So many hosts are remembered that asked to be left alone."""
 
@@ -105,6 +107,13 @@ class Setbacks:
             return RetryAt(due, reason)
         self._heed(item.host, decision.delay_s)
         return RetryAt(due, reason, due)
+
+
+def unreachable(cause: str) -> Failed:
+    """The rules of its host couldn't be had, however often they were asked for. The record keeps why."""
+    if not cause.startswith("robots_"):
+        return Failed(cause)
+    return Failed(ROBOTS_UNREACHABLE, (Record("error", {"reason": ROBOTS_UNREACHABLE, "cause": cause}),))
 
 
 def failed(reason: str, response: Response) -> Failed:
