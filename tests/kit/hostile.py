@@ -29,6 +29,8 @@ _DONE: Final[Fate] = ("done", "http_200")
 
 FATES: Final[Mapping[str, Fate]] = {
     "/": _DONE,
+    "/robots.txt": ("skipped", "absent"),
+    "/sitemap.xml": ("skipped", "absent"),
     "/silence": ("failed", "timeout"),
     "/drip": ("failed", "timeout"),
     "/endless-head": ("failed", "header_too_large"),
@@ -103,7 +105,11 @@ _HTML: Final = "Content-Type: text/html; charset=utf-8"
 _GZIP: Final = "Content-Encoding: gzip"
 _BOMB: Final = _zeros(200 * _MB)
 _STARTS: Final = (
-    *(path for path in FATES if path.startswith("/") and path not in {"/", "/login", "/circle/2"}),
+    *(
+        path
+        for path in FATES
+        if path.startswith("/") and path not in {"/", "/login", "/circle/2", "/robots.txt", "/sitemap.xml"}
+    ),
     "/calendar/2026-11",
     "/again/",
     "/shop?colour=red",
@@ -126,7 +132,7 @@ _PLAIN: Final[Mapping[str, bytes]] = {
     "/utf-16-by-name": _answer(_page("Latin after all"), "Content-Type: text/html; charset=utf-16"),
     "/no-content-type": _answer(_page("Guess"), "X-Nothing: said"),
     "/always-later": _answer(b"", "Retry-After: 0", status="429 Too Many Requests"),
-    "/deep": _answer(b"<title>Deep</title>" + b"<div>" * 60_000 + b"<a href='/'>up</a>"),
+    "/deep": _answer(b"<title>Deep</title>" + b"<div>" * 600_000 + b"<a href='/'>up</a>"),
     "/many-links": _answer(_page("Many", *(f"/leaf/{n}" for n in range(MANY_LINKS)))),
     "/huge": _answer(_page("Huge", text="words and more words " * 40_000)),
     "/script-only": _answer(

@@ -1,14 +1,16 @@
 """A stored body, opened for all that is derived from it: text, fields, what it says of itself for machines."""
 
 from functools import cached_property
-from typing import Any
-
-from selectolax.lexbor import LexborHTMLParser
+from typing import TYPE_CHECKING, Any
 
 from holdfast.crawl import readers
 from holdfast.crawl.charset import as_utf8, detect
 from holdfast.crawl.html import is_html
+from holdfast.crawl.nesting import tree_of
 from holdfast.crawl.text import text_of
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
 
 MAX_SOURCE_BYTES = 8 * 1024 * 1024
 """So much of a page is searched by expressions that a person wrote."""
@@ -23,12 +25,12 @@ class Content:
         self._charset = charset or None
 
     @cached_property
-    def tree(self) -> LexborHTMLParser | None:
+    def tree(self) -> "LexborHTMLParser | None":
         """The tree of HTML, None of anything else."""
-        return LexborHTMLParser(self.html) if is_html(self._content_type, self._body) else None
+        return tree_of(self.html) if is_html(self._content_type, self._body) else None
 
     @cached_property
-    def searched(self) -> LexborHTMLParser | None:
+    def searched(self) -> "LexborHTMLParser | None":
         """The tree, if the page is not too large to be searched by what a person wrote."""
         return self.tree if self.tree is not None and len(self.html) <= MAX_SOURCE_BYTES else None
 

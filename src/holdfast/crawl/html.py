@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from holdfast.crawl.charset import as_utf8, detect
 from holdfast.crawl.document import Document, Kind
+from holdfast.crawl.nesting import tree_of
 from holdfast.crawl.text import text_of
 
 MAX_TITLE_CHARS = 1000
@@ -33,7 +34,7 @@ def is_html(content_type: str, body: bytes) -> bool:
 def parse(body: bytes, charset_hint: str | None = None) -> Document:
     """Read a decoded body. `charset_hint` is the charset label of the Content-Type."""
     charset = detect(body, charset_hint)
-    tree = LexborHTMLParser(as_utf8(body, charset))
+    tree = tree_of(as_utf8(body, charset))
     head = _read_head(tree)
     root = tree.root
     links = _links(tree)
@@ -60,7 +61,7 @@ def parse(body: bytes, charset_hint: str | None = None) -> Document:
 
 def visible_text(body: bytes, charset_hint: str | None = None) -> str:
     """What a reader sees of a page: see crawl.text."""
-    return text_of(LexborHTMLParser(as_utf8(body, detect(body, charset_hint))))
+    return text_of(tree_of(as_utf8(body, detect(body, charset_hint))))
 
 
 @dataclass(slots=True)
