@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.contract.stores import Working
-from tests.kit.builders import batch, done, found, handled, page
+from tests.kit.builders import batch, done, exchange, found, handled, page
 from tests.kit.clock import NOON
 
 from holdfast.domain.checkpoint import CheckpointReason, Counters
@@ -714,3 +714,28 @@ async def test_a_record_that_shares_a_body_names_whose_that_is(store):
     await store.ledger.commit(work.lease, replace(batch(done(b)), appended=appended))
     first, second = await store.ledger.records(work.lease.job_id, after=0, limit=9)
     assert (first.same_as, second.same_as) == (None, a.url)
+
+
+# -- reading as of a commit
+
+
+async def test_what_is_read_as_of_a_commit_does_not_move(store):
+    work = await store.working("a", "b")
+    a, b = await work.take()
+    moved = Record("page", {"size": 0, "location": found("b").url}, exchange(a.url))
+    await work.commit(handled(a, Redirected((found("b"),), "http_301", (replace(moved, kind="redirect"),))))
+    first = work.lease.seq
+    await work.commit(done(b, found("c", 1)))
+    job_id, ledger = work.lease.job_id, store.ledger
+    assert [row.item.id for row in await ledger.records(job_id, after=0, limit=9, upto=first)] == [a.id]
+    assert [row.item.id for row in await ledger.records(job_id, after=0, limit=9, upto=first + 1)] == [
+        a.id,
+        b.id,
+    ]
+    keys = [found(name).fingerprint for name in ("a", "b", "c", "nowhere")]
+    assert await ledger.addressed(job_id, keys, run=1, upto=first) == {
+        keys[0]: ("redirect", dict(moved.data))
+    }
+    now = await ledger.addressed(job_id, keys, run=1, upto=first + 1)
+    assert {key: kind for key, (kind, _) in now.items()} == {keys[0]: "redirect", keys[1]: "page"}
+    assert now[keys[1]][1]["url"] == found("b").url

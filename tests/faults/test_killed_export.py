@@ -11,7 +11,7 @@ from holdfast.ports.faults import FaultPoint
 
 pytestmark = pytest.mark.failure
 
-ENDINGS = ["jsonl", "jsonl.gz", "csv", "parquet", "warc.gz"]
+ENDINGS = ["jsonl", "jsonl.gz", "csv", "parquet", "warc.gz", "wacz", "cdxj"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -52,3 +52,44 @@ def test_a_kill_before_the_export_at_the_end_of_a_crawl(holdfast, server, tmp_pa
     assert server.served == served
     with target.open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(server.urls)
+
+
+@pytest.mark.parametrize("form", ["markdown", "mirror"])
+def test_a_kill_during_an_export_of_a_folder_leaves_the_old_one(holdfast, server, tmp_path, form):
+    # given a crawl, and an export of it that died before its folder took its name
+    assert holdfast.crawl(server.start, "-n", "50").ended().code == 0
+    target = tmp_path / "out" / "site"
+    target.parent.mkdir()
+    dies = Fault(at=FaultPoint.MID_EXPORT)
+    command = ("export", "--format", form, "-o", target)
+    assert holdfast.run(*command, fault=dies).code == -signal.SIGKILL
+    assert not target.exists()
+
+    # and once there is one, a killed export leaves it as it was
+    assert holdfast.run(*command).code == 0
+    whole = contents(target)
+    assert len(whole) == 52
+    assert holdfast.run(*command, fault=dies).code == -signal.SIGKILL
+    assert contents(target) == whole
+
+    # then the next one replaces it and clears away what the killed ones left
+    assert holdfast.run(*command).code == 0
+    assert contents(target) == whole
+    assert [path.name for path in target.parent.iterdir()] == ["site"]
+
+
+def contents(folder):
+    """Every file in it, by its path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder_that_nobody_exported_is_never_touched(holdfast, server, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "letter.txt").write_text("mine")
+    # before the crawl, not after it
+    ended = holdfast.crawl(server.start, "-o", str(theirs), "--format", "mirror").ended()
+    assert ended.code == 2
+    assert "won't be touched" in ended.sentence
+    assert server.served == 0
+    assert contents(theirs) == {"letter.txt": b"mine"}

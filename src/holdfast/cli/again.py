@@ -1,13 +1,13 @@
 """`holdfast resume`, `retry` and `restart`: a job that is there, run here."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.outcome import counted
-from holdfast.cli.params import DURATION, FILE, common, job_argument
+from holdfast.cli.params import DURATION, common, job_argument
+from holdfast.cli.wanted import FORMAT, OUTPUT, Output
 from holdfast.cli.words import clean, plural
 from holdfast.domain.errors import AccessRefused, DamagedJob, HalfRestarted, JobHeld, UsageError
 from holdfast.domain.failures import Which
@@ -27,13 +27,8 @@ def run_options(command: "Callable[..., int]") -> "Callable[..., int]":
     for option in (
         click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
         click.option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
-        click.option(
-            "-o",
-            "--output",
-            type=FILE,
-            metavar="FILE",
-            help="Export to FILE at the end.",
-        ),
+        click.option("--format", **FORMAT),
+        click.option("-o", "--output", help="Write the pages to FILE, as crawl does.", **OUTPUT),
     ):
         command = option(command)
     return command
@@ -56,7 +51,7 @@ def resume(
     *,
     time_limit: float | None,
     interrupted: bool,
-    output: Path | None,
+    output: Output | None,
     json: bool,
     quiet: bool,
 ) -> int:
@@ -140,7 +135,7 @@ async def _interrupted(home: "Home") -> list[Job]:
 @click.option("--no-run", is_flag=True, help="Only reset it; `resume` runs it later.")
 @run_options
 @common
-def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quiet: bool) -> int:
+def restart(job: str | None, no_run: bool, output: Output | None, json: bool, quiet: bool) -> int:
     """Forget what a stopped job has, and start it from nothing. The exit codes are those of crawl."""
     ask, shown = prepared(output, json=json, quiet=quiet)
 
@@ -174,7 +169,7 @@ def restart(job: str | None, no_run: bool, output: Path | None, json: bool, quie
 @run_options
 @common
 def retry(
-    job: str | None, *, where: tuple[str, ...], no_run: bool, output: Path | None, json: bool, quiet: bool
+    job: str | None, *, where: tuple[str, ...], no_run: bool, output: Output | None, json: bool, quiet: bool
 ) -> int:
     """Try a stopped job's failed pages again, here: all, or those that fit.
 
@@ -210,15 +205,13 @@ def _nothing_failed(job: Job, which: Which) -> str:
     return f"no failed page of job {job.short_id} fits {clean(str(which))}, or is within its depth limit; {failed}."
 
 
-def prepared(output: Path | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":
+def prepared(output: Output | None, *, json: bool, quiet: bool) -> "tuple[Ask, Screen]":
     """What those options ask for, looked at, and where the run is shown."""
     from holdfast.cli.foreground import Ask
     from holdfast.cli.screen import screen
 
     if output is not None:
-        from holdfast.cli.export import check
-
-        check(output)
+        output.check()
     return Ask(json, output), screen(quiet=quiet)
 
 

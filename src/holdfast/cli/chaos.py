@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_S: Final = 0.01
 _AT_MOST_LATER_S: Final = 0.1
 _EARLIEST, _LATEST = 0.02, 0.95
-_OURS: Final = frozenset({"--name", "--fresh", "--wait", "-o", "--output", "--json", "--quiet"})
+_OURS: Final = frozenset({"--name", "--fresh", "--wait", "-o", "--output", "--format", "--json", "--quiet"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,7 @@ def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as cl
         raise blamed(error, context) from None
     output = options["output"]
     if output is not None:
-        from holdfast.cli.export import check
-
-        check(output)
+        output.check()
 
     from holdfast.bootstrap import look_at_reach
 

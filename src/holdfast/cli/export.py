@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.options import FIELD, FIELD_HOW
-from holdfast.cli.params import COUNT, FILE, common, job_argument
+from holdfast.cli.params import COUNT, common, job_argument
 from holdfast.cli.screen import Screen, screen
 from holdfast.cli.stderr import STDERR, console
+from holdfast.cli.wanted import FORMAT, OUTPUT, Output
 from holdfast.cli.words import plural, size
 from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Job
@@ -19,7 +19,7 @@ from holdfast.domain.states import Status
 
 if TYPE_CHECKING:
     from holdfast.bootstrap import Home
-    from holdfast.output.export import Source
+    from holdfast.output.export import Exported, Source
     from holdfast.output.stream import Stream
 
 _DAMAGED_SHOWN = 3
@@ -31,22 +31,23 @@ _DAMAGED_SHOWN = 3
     "-o",
     "--output",
     required=True,
-    type=FILE,
-    metavar="FILE",
-    help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet or .warc.gz.",
+    help="Where to; the ending says how: .jsonl, .jsonl.gz, .csv, .parquet, .warc.gz, .wacz or .cdxj.",
+    **OUTPUT,
 )
+@click.option("--format", **FORMAT)
 @click.option("--run", type=COUNT, metavar="N", help="As run N has it, instead of the last one.")
 @click.option(*FIELD, **FIELD_HOW)
 @click.option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors.")
 @common
-def export(job: str | None, output: Path, *, run: int | None, fields: tuple[str, ...], quiet: bool) -> int:
-    """Write a job's pages to a file, each page once.
+def export(job: str | None, output: Output, *, run: int | None, fields: tuple[str, ...], quiet: bool) -> int:
+    """Write a job's pages to a file or a directory, each page once.
 
-    The file appears whole or not at all; one that stands there is replaced only when the new one is complete.
+    It appears whole or not at all; what stands there is replaced only when the new one is complete, and a directory
+    only if it was exported by Holdfast.
     A job that runs meanwhile is exported as far as it has come.
     --field adds to the job's own fields; one of the same name takes its place. Nothing is fetched for it.
     """
-    check(output)
+    output.check()
     if fields:
         from holdfast.pipelines.site.rows import extractor
 
@@ -61,49 +62,66 @@ def export(job: str | None, output: Path, *, run: int | None, fields: tuple[str,
     return in_home(work)
 
 
-def _refuse_without_rows(output: Path) -> None:
-    from holdfast.output.formats import WARC, ending_of
+def _refuse_without_rows(output: Output) -> None:
+    from holdfast.output.formats import ARCHIVES, ending_of
 
-    if ending_of(output) == WARC:
-        raise UsageError(
-            f"--field makes columns, and {output.name} has the exchanges as they are; name a .jsonl, say"
-        )
+    if output.folder is not None or ending_of(output.path) in ARCHIVES:
+        raise UsageError(f"--field makes columns, and {output.path.name} would have none; name a .jsonl, say")
 
 
-def check(output: Path) -> None:
-    """UsageError if that file can't be written; asked before any work."""
-    from holdfast.output.formats import ending_of
-    from holdfast.output.target import check_target
-
-    ending_of(output)
-    check_target(output)
-
-
-async def write(home: "Home", job: Job, output: Path, shown: Screen, fields: Sequence[str] = ()) -> int:
+async def write(home: "Home", job: Job, output: Output, shown: Screen, fields: Sequence[str] = ()) -> int:
     """Write the job's results, with `fields` beside its own; the exit code is 1 if a stored body is damaged."""
-    from holdfast.cli.pages import pages
     from holdfast.engine.start import refuse_half_restarted
-    from holdfast.output.export import export, warc_bytes
-    from holdfast.output.formats import WARC
+    from holdfast.output.export import warc_bytes
+    from holdfast.output.formats import WACZ, WARC
 
     await refuse_half_restarted(home.tools, job)
     read_from = source(home)
-    raw = output.name.lower().endswith(WARC)
+    raw = output.folder is None and output.path.name.lower().endswith((WARC, WACZ))
     total = await warc_bytes(read_from, job) if raw else job.counters.done
     with _progress(total, shown, in_bytes=raw) as advance:
-        exported = await export(read_from, job, pages(job, fields), output, advance)
-    what = f"{plural(exported.count, exported.unit)} to {exported.path}"
-    shown.say(_said(job, what, exported.bytes))
-    return _damage(exported.damaged)
+        written = await exported(read_from, job, output, advance, fields)
+    what = f"{plural(written.count, written.unit)} to {written.path}"
+    shown.say(_said(job, what, written.bytes))
+    return _damage(written.damaged)
 
 
-def stream(home: "Home", job: Job, output: Path) -> "Stream | None":
+async def exported(
+    read_from: "Source", job: Job, output: Output, advance: Callable[[int], None], fields: Sequence[str] = ()
+) -> "Exported":
+    """Write the job's results in the format that is asked for."""
+    from holdfast.cli import pages
+    from holdfast.output.formats import ending_of
+
+    if output.folder is not None:
+        from holdfast.output.tree import export_tree
+
+        tree = pages.tree_of(output.folder, read_from.ledger, job)
+        return await export_tree(read_from, job, tree, output.path, advance)
+    match ending_of(output.path):
+        case ".wacz":
+            from holdfast.output.wacz import export_wacz
+
+            return await export_wacz(read_from, job, pages.entry_of, output.path, advance)
+        case ".cdxj":
+            from holdfast.output.cdxj import export_cdxj
+
+            return await export_cdxj(read_from, job, pages.entry_of, output.path, advance)
+        case _:
+            from holdfast.output.export import export
+
+            return await export(read_from, job, pages.pages(job, fields), output.path, advance)
+
+
+def stream(home: "Home", job: Job, output: Output) -> "Stream | None":
     """A file of rows that grows while the job runs; None for a format that has to be written as a whole."""
     from holdfast.cli.pages import pages
     from holdfast.output.formats import ending_of
     from holdfast.output.stream import ENDING, Stream
 
-    return Stream(source(home), job, pages(job), output) if ending_of(output) == ENDING else None
+    if output.folder is not None or ending_of(output.path) != ENDING:
+        return None
+    return Stream(source(home), job, pages(job), output.path)
 
 
 async def end(rows: "Stream", job: Job, shown: Screen) -> int:
@@ -136,7 +154,7 @@ def _damage(damaged: "Sequence[str]") -> int:
     from holdfast.cli.complaints import say
 
     count = plural(len(damaged), "page stands", "pages stand")
-    say(f"{count} in the file without text, because the stored body is damaged; see `holdfast verify`:")
+    say(f"{count} there without text, because the stored body is damaged; see `holdfast verify`:")
     for line in damaged[:_DAMAGED_SHOWN]:
         say(f"  {line}")
     return 1

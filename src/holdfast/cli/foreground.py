@@ -7,7 +7,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.bootstrap import Home
     from holdfast.cli.view import AtWork
+    from holdfast.cli.wanted import Output
     from holdfast.output.stream import Stream
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
@@ -43,7 +43,7 @@ class Ask:
     """What is wanted of a run beside the crawl itself."""
 
     json: bool = False
-    output: Path | None = None
+    output: "Output | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ async def run_here(home: "Home", job: Job, here: Here) -> int:
         raise
     _hear(signal.SIG_IGN)
     tallies = await home.tools.jobs.tallies(job.id) if job.status is Status.FAILED else []
-    words = home_words() if ask.output is None else ["-o", str(ask.output), *home_words()]
+    words = home_words() if ask.output is None else [*ask.output.words, *home_words()]
     # Even a quiet command says how it failed, or how to go on.
     tell = screen.say if job.status is Status.COMPLETED else say
     for sentence in ended(job, words, tallies):

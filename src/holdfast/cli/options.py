@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from holdfast.cli.params import AT_ONCE, COUNT, DURATION, FILE, RATE, SECONDS, SIZE, TARGET
+from holdfast.cli.wanted import FORMAT, OUTPUT
 from holdfast.domain.job import Durability, Pace
 
 if TYPE_CHECKING:
@@ -268,10 +269,10 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         option(
             "-o",
             "--output",
-            type=FILE,
-            metavar="FILE",
             help="Write the pages to FILE; .jsonl grows while the crawl runs, others are written at the end.",
+            **OUTPUT,
         ),
+        option("--format", **FORMAT),
         option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
         option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
     ),

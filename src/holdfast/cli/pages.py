@@ -1,18 +1,23 @@
 """The rows of a site crawl, as they are exported and reported."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.crawl.fields import Field
 from holdfast.crawl.structured import COLUMNS as STRUCTURED
 from holdfast.domain.job import Job
+from holdfast.output.cdxj import Entry
 from holdfast.output.export import Table
 from holdfast.output.formats import ColumnType
 from holdfast.output.report.figures import Seen
+from holdfast.output.tree import Tree
+from holdfast.pipelines.site.markdown import MarkdownFiles
+from holdfast.pipelines.site.mirror import Mirror
+from holdfast.pipelines.site.places import Facts, Lookup
 from holdfast.pipelines.site.rows import COLUMNS, Whence, extractor, page_row
 from holdfast.pipelines.site.spec import SiteSpec
-from holdfast.ports.ledger import RecordRow
+from holdfast.ports.ledger import Ledger, RecordRow
 from holdfast.ports.segments import Reading
 
 _TYPES = {
@@ -60,6 +65,31 @@ def _type(field: Field) -> ColumnType:
     if field.every:
         return ColumnType.JSON
     return ColumnType.REAL if field.number else ColumnType.TEXT
+
+
+def entry_of(record: RecordRow) -> Entry:
+    """What an archive says of a stored response."""
+    data, facts = record.data, Facts.of(record.kind, record.data)
+    return Entry(
+        url=record.item.url,
+        at=data["fetched_at"],
+        mime=facts.essence or "application/octet-stream",
+        status=data["status"],
+        title=data["title"] if record.kind == "page" and facts.html else None,
+        start=not record.item.depth,
+    )
+
+
+def tree_of(form: str, ledger: Ledger, job: Job) -> Tree:
+    """The folder of files of that form, with the job's pages up to its last commit."""
+
+    async def lookup(fingerprints: Sequence[bytes]) -> Mapping[bytes, tuple[str, Mapping[str, Any]]]:
+        return await ledger.addressed(job.id, fingerprints, run=job.run, upto=job.commit_no)
+
+    return _TREES[form](SiteSpec.from_json(job.spec), lookup)
+
+
+_TREES: dict[str, Callable[[SiteSpec, Lookup], Tree]] = {"markdown": MarkdownFiles, "mirror": Mirror}
 
 
 def seen(record: RecordRow) -> Seen:

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from holdfast.bootstrap import Home
+    from holdfast.cli.wanted import Output
 
 KEPT = 3
 _SHOWN = 20
@@ -38,7 +38,9 @@ _PAGE = 1_000
 @click.option("--no-run", is_flag=True, help="Only begin the new run; `resume` carries it out.")
 @run_options
 @common
-def rescan(job: str | None, *, keep: int, no_run: bool, output: Path | None, json: bool, quiet: bool) -> int:
+def rescan(
+    job: str | None, *, keep: int, no_run: bool, output: "Output | None", json: bool, quiet: bool
+) -> int:
     """Crawl a completed job again, here, and fetch only what has changed.
 
     The pages of its last run are asked for by their validators (ETag, Last-Modified); what has not changed is not

@@ -98,9 +98,9 @@ def detect(body: bytes, hint: str | None = None, *, html: bool = True) -> str:
     for bom, name in _BOMS:
         if body.startswith(bom):
             return name
-    declared = by_label(hint) or (_of_meta(body[:PRESCAN_BYTES]) if html else None)
-    if declared:
-        return declared
+    told = by_label(hint) or (_of_meta(body[:PRESCAN_BYTES]) if html else None)
+    if told:
+        return told
     if body.isascii():
         return "utf-8"
     try:
@@ -108,6 +108,11 @@ def detect(body: bytes, hint: str | None = None, *, html: bool = True) -> str:
     except UnicodeDecodeError:
         return "windows-1252"
     return "utf-8"
+
+
+def declared(body: bytes) -> str | None:
+    """The encoding that an HTML body itself names, as browsers look for it; None if it leaves that to others."""
+    return next((name for bom, name in _BOMS if body.startswith(bom)), None) or _of_meta(body[:PRESCAN_BYTES])
 
 
 def as_utf8(body: bytes, encoding: str) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from holdfast.domain.checkpoint import Counters
 from holdfast.domain.errors import HoldfastError
@@ -144,17 +144,18 @@ class Job:
                 return
             await asyncio.sleep(self._home.tools.times.poll_s)
 
-    async def export(self, path: str | PathLike[str]) -> "Exported":
-        """Write its pages to a file, as `holdfast export -o` does; the ending says how."""
-        from holdfast.cli.export import check, source  # noqa: PLC0415
-        from holdfast.cli.pages import pages  # noqa: PLC0415
+    async def export(
+        self, path: str | PathLike[str], *, folder: Literal["markdown", "mirror"] | None = None
+    ) -> "Exported":
+        """Write its pages, as `holdfast export -o` does: to a file whose ending says how, or to a folder of files."""
+        from holdfast.cli.export import exported, source  # noqa: PLC0415
+        from holdfast.cli.wanted import Output  # noqa: PLC0415
         from holdfast.engine.start import refuse_half_restarted  # noqa: PLC0415
-        from holdfast.output.export import export  # noqa: PLC0415
 
-        target = Path(path)
-        check(target)
+        output = Output(Path(path), folder)
+        output.check()
         await refuse_half_restarted(self._home.tools, await self._fresh())
-        return await export(source(self._home), self._stored, pages(self._stored), target, lambda _: None)
+        return await exported(source(self._home), self._stored, output, lambda _: None)
 
     async def verify(self) -> "Verification":
         """Read everything that it committed again; `holds` says whether the promise does."""

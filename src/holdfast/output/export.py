@@ -100,9 +100,12 @@ async def warc_bytes(source: Source, job: Job) -> int:
     return sum(segment.committed for segment in await source.ledger.segments(job.id, run=job.run))
 
 
-async def _pages(ledger: Ledger, job: Job, kind: str) -> AsyncIterator[list[RecordRow]]:
+async def pages_of(
+    ledger: Ledger, job: Job, kind: str | None, *, upto: int | None = None
+) -> AsyncIterator[list[RecordRow]]:
+    """All records (of a kind) by item id, some at a time; `upto`: those of the commits up to that one."""
     after = 0
-    while page := await ledger.records(job.id, after=after, limit=_PAGE, kind=kind, run=job.run):
+    while page := await ledger.records(job.id, after=after, limit=_PAGE, kind=kind, run=job.run, upto=upto):
         yield page
         after = page[-1].item.id
 
@@ -112,7 +115,7 @@ async def _made(source: Source, job: Job, table: Table) -> AsyncGenerator[tuple[
     make = partial(_rows_of, source.segments, job, table.row_of)
     size = hands(job.counters.done)
     with crew(size, make) as several:
-        async for page in _pages(source.ledger, job, table.kind):
+        async for page in pages_of(source.ledger, job, table.kind):
             if not size:
                 yield await asyncio.to_thread(make, page)
                 continue
@@ -159,14 +162,14 @@ async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: 
 
 
 def _copy(path: Path, length: int, file: BinaryIO, written: int, on_progress: Callable[[int], Any]) -> int:
-    for piece in _committed(path, length):
+    for piece in committed_pieces(path, length):
         file.write(piece)
         written += len(piece)
         on_progress(written)
     return written
 
 
-def _committed(path: Path, length: int) -> Iterator[bytes]:
+def committed_pieces(path: Path, length: int) -> Iterator[bytes]:
     """The first `length` bytes of a segment. What fails in here is the segment's fault, not the new file's."""
     left = length
     try:

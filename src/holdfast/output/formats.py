@@ -14,6 +14,10 @@ from holdfast.domain.errors import UsageError
 
 Row = Mapping[str, Any]
 WARC: Final = ".warc.gz"
+WACZ: Final = ".wacz"
+CDXJ: Final = ".cdxj"
+ARCHIVES: Final = (WARC, WACZ, CDXJ)
+"""Endings of files that hold stored responses, or say where they lie, and no rows."""
 _GZIP_LEVEL: Final = 2
 """isal's own scale: about zlib's 6 in size at a fifth of its cost."""
 
@@ -46,11 +50,14 @@ Opened = AbstractContextManager[RowWriter]
 def ending_of(path: Path) -> str:
     """The known ending of the file's name; UsageError names those that are known."""
     name = path.name.lower()
-    for ending in (*_WRITERS, WARC):
+    for ending in (*_WRITERS, *ARCHIVES):
         if name.endswith(ending) and name != ending:
             return ending
-    known = ", ".join((*_WRITERS, WARC))
-    raise UsageError(f"can't tell the format of {path.name!r} by its ending; use one of: {known}")
+    known = ", ".join((*_WRITERS, *ARCHIVES))
+    raise UsageError(
+        f"can't tell the format of {path.name!r} by its ending; use one of: {known}; "
+        "or, for a directory, --format markdown or --format mirror"
+    )
 
 
 def open_rows(ending: str, file: BinaryIO, columns: Columns) -> Opened:

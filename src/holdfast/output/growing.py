@@ -15,6 +15,7 @@ from typing import Final, Self
 from isal import isal_zlib
 
 from holdfast.domain.commit import Streamed
+from holdfast.output.target import sync_folder
 from holdfast.ports.faults import FaultPoint, reached
 
 _PIECE: Final = 1024 * 1024
@@ -107,11 +108,7 @@ class GrowingFile:
     def sync(self) -> None:
         """Make it survive a power cut, its name included."""
         os.fsync(self._fd)
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._path.parent)
 
     def close(self) -> None:
         """Let go of it, and of the lock. One that never took its name leaves nothing behind."""

@@ -44,7 +44,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         reached(FaultPoint.MID_EXPORT, temporary)
         temporary.replace(place)
-        _sync_folder(place.parent)
+        sync_folder(place.parent)
     except OSError as error:
         raise refused(error, path) from error
     finally:
@@ -64,7 +64,8 @@ def refused(error: OSError, path: Path) -> StorageFull | StorageFailed:
     )
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

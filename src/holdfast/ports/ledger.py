@@ -160,9 +160,24 @@ class Ledger(Protocol):
         """
 
     async def records(
-        self, job_id: int, *, after: int, limit: int, kind: str | None = None, run: int | None = None
+        self,
+        job_id: int,
+        *,
+        after: int,
+        limit: int,
+        kind: str | None = None,
+        run: int | None = None,
+        upto: int | None = None,
     ) -> list[RecordRow]:
-        """Records by item id from `after` on, for readers that page and hold no snapshot."""
+        """Records by item id from `after` on, for readers that page and hold no snapshot.
+
+        `upto`: only those of the commits up to that one, whatever is committed meanwhile.
+        """
+
+    async def addressed(
+        self, job_id: int, fingerprints: Sequence[bytes], *, run: int, upto: int
+    ) -> dict[bytes, tuple[str, Mapping[str, Any]]]:
+        """Kind and data of these addresses' first records, of those that have one by that commit."""
 
     async def written(self, job_id: int, *, after: int, until: int, kind: str) -> list[RecordRow]:
         """Records of the commits after `after` and up to `until`, in the order in which they were committed."""

@@ -128,8 +128,8 @@ class TestWhereItIs:
         below = folder / "a"
         below.mkdir()
         monkeypatch.chdir(below)
-        assert parsed("c.example")["output"] == folder / "pages.csv"
-        assert parsed("c.example", "-o", "pages.csv")["output"] == Path("pages.csv")
+        assert parsed("c.example")["output"].path == folder / "pages.csv"
+        assert parsed("c.example", "-o", "pages.csv")["output"].path == Path("pages.csv")
 
     def test_a_broken_file_does_not_keep_anybody_from_the_help(self, folder):
         (folder / FILE_NAME).write_text("[")

@@ -72,7 +72,7 @@ def page_row(
         "parent": whence.parent,
         "duplicate_of": whence.duplicate_of,
         "lastmod": whence.lastmod,
-        "fetched_at": _iso(data["fetched_at"]),
+        "fetched_at": iso(data["fetched_at"]),
         "content_type": data["content_type"].partition(";")[0].strip().lower(),
         "text": "" if content is None else content.text,
         **structured(content, whence.url),
@@ -81,7 +81,8 @@ def page_row(
     return row if wanted is None else row | wanted.values(content)
 
 
-def _iso(at: float) -> str:
+def iso(at: float) -> str:
+    """A time as ISO 8601 in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 

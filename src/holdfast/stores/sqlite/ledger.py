@@ -1,10 +1,11 @@
 """The worker's and the watchdog's side of the ledger."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
+import orjson
 
 from holdfast.domain.checkpoint import Checkpoint
 from holdfast.domain.commit import Commit, Committed, HostQueue, Location, Streamed
@@ -146,7 +147,7 @@ class SqliteLedger:
 
     async def record(self, job_id: int, item_id: int, *, run: int | None = None) -> RecordRow | None:
         """The first record of an item."""
-        bounds = {"after": item_id - 1, "until": item_id, "limit": 1, "kind": None}
+        bounds = {"after": item_id - 1, "until": item_id, "limit": 1, "kind": None, "upto": None}
         found = await self._records(job_id, run, bounds)
         return found[0] if found else None
 
@@ -156,11 +157,31 @@ class SqliteLedger:
         return [rows.whereabouts(row) for row in await self._rows("lineage", bindings)]
 
     async def records(
-        self, job_id: int, *, after: int, limit: int, kind: str | None = None, run: int | None = None
+        self,
+        job_id: int,
+        *,
+        after: int,
+        limit: int,
+        kind: str | None = None,
+        run: int | None = None,
+        upto: int | None = None,
     ) -> list[RecordRow]:
         """One page of records."""
-        bounds = {"after": after, "until": 2**62, "limit": limit, "kind": kind}
+        bounds = {"after": after, "until": 2**62, "limit": limit, "kind": kind, "upto": upto}
         return await self._records(job_id, run, bounds)
+
+    async def addressed(
+        self, job_id: int, fingerprints: Sequence[bytes], *, run: int, upto: int
+    ) -> dict[bytes, tuple[str, Mapping[str, Any]]]:
+        """The kinds and data of those addresses' records."""
+        bindings = {
+            "job_id": job_id,
+            "run": run,
+            "fingerprints": json_rows(value.hex() for value in fingerprints),
+            "upto": upto,
+        }
+        found = await self._rows("addressed", bindings)
+        return {fingerprint: (kind, orjson.loads(data)) for fingerprint, kind, data in found}
 
     async def written(self, job_id: int, *, after: int, until: int, kind: str) -> list[RecordRow]:
         """Records of the commits after one and up to another."""

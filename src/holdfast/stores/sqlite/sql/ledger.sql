@@ -163,10 +163,12 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
   LEFT JOIN segments AS s ON s.id = r.segment_id
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
  WHERE j.id = :job_id AND r.item_id > :after AND (:kind IS NULL OR r.kind = :kind)
+   AND (:upto IS NULL OR r.commit_no <= :upto)
    AND r.item_id <= (SELECT max(item_id)
                        FROM (SELECT e.item_id FROM records AS e
                               WHERE e.job_id = j.id AND e.run = coalesce(:run, j.run) AND e.item_id > :after AND e.item_id <= :until
                                 AND (:kind IS NULL OR e.kind = :kind)
+                                AND (:upto IS NULL OR e.commit_no <= :upto)
                               ORDER BY e.item_id, e.ordinal LIMIT :limit))
  ORDER BY r.item_id, r.ordinal;
 
@@ -189,6 +191,16 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
  WHERE j.id = :job_id
  ORDER BY c.number, r.start;
+
+-- name: addressed
+-- The records of these addresses, as far as a commit has them. Unique (job_id, run, fingerprint), primary key of records;
+-- CROSS JOIN, because the addresses are few and lead.
+SELECT i.fingerprint, r.kind, r.data
+  FROM json_each(:fingerprints) AS f
+ CROSS JOIN jobs AS j ON j.id = :job_id
+ CROSS JOIN items AS i ON i.job_id = j.id AND i.run = :run AND i.fingerprint = unhex(f.value)
+ CROSS JOIN records AS r ON r.job_id = j.id AND r.run = i.run AND r.item_id = i.id AND r.ordinal = 0
+ WHERE r.commit_no <= :upto;
 
 -- name: streamed
 -- Primary keys.
