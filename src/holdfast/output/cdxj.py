@@ -7,7 +7,7 @@ import heapq
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final, Self
@@ -49,18 +49,36 @@ async def export_cdxj(
     source: Source, job: Job, entry_of: EntryOf, path: Path, on_progress: OnProgress
 ) -> Exported:
     """An index of the file that an export of the same name with the ending .warc.gz gives."""
-    segments = await source.ledger.segments(job.id, run=job.run)
-    placed = concatenated(segments, path.name[: -len(CDXJ)] + WARC)
+    segments = {segment.name: segment for segment in await source.ledger.segments(job.id, run=job.run)}
+    placed = concatenated(segments.values(), path.name[: -len(CDXJ)] + WARC)
     with whole_file(path) as file, SortedLines(path.parent) as lines:
         count = 0
-        async for record, place in stored(source, job):
-            lines.add(line_of(entry_of(record), record, *placed(place)))
-            count += 1
-            on_progress(count)
+        for run in runs_of(job):
+            async for record, place in stored(source, run):
+                # Of an earlier run that file has what this one stands on.
+                if place.segment in segments:
+                    lines.add(line_of(entry_of(record), record, *placed(place)))
+                    count += 1
+                    on_progress(count)
         file.writelines(lines)
         size = file.tell()
         await refuse_emptied(source, job)
     return Exported(path, count, "response", size)
+
+
+def runs_of(job: Job) -> list[Job]:
+    """The job as each of its runs up to this one."""
+    return [replace(job, run=run) for run in range(1, job.run + 1)]
+
+
+async def segments_of(source: Source, runs: Iterable[Job]) -> dict[str, SegmentState]:
+    """The segments of those runs that hold anything, by name: a later run may have been lent an earlier one's."""
+    return {
+        segment.name: segment
+        for run in runs
+        for segment in await source.ledger.segments(run.id, run=run.run)
+        if segment.committed
+    }
 
 
 async def stored(source: Source, job: Job) -> AsyncIterator[tuple[RecordRow, Location]]:

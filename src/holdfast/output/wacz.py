@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, Self
@@ -19,7 +19,7 @@ import orjson
 
 from holdfast import __version__
 from holdfast.domain.job import Job
-from holdfast.output.cdxj import Entry, EntryOf, SortedLines, line_of, stored
+from holdfast.output.cdxj import Entry, EntryOf, SortedLines, line_of, runs_of, segments_of, stored
 from holdfast.output.export import Exported, OnProgress, Source, committed_pieces, refuse_emptied
 from holdfast.output.formats import sound
 from holdfast.output.target import whole_file
@@ -37,13 +37,8 @@ async def export_wacz(
 
     Those of earlier runs are in it, too: what a later run found unchanged has its body there. The pages are the run's.
     """
-    runs = [replace(job, run=run) for run in range(1, job.run + 1)]
-    segments = [
-        segment
-        for run in runs
-        for segment in await source.ledger.segments(job.id, run=run.run)
-        if segment.committed
-    ]
+    runs = runs_of(job)
+    segments = await segments_of(source, runs)
     with whole_file(path) as file, ExitStack() as scratch:
         index = scratch.enter_context(SortedLines(path.parent))
         starts, others = (
@@ -57,7 +52,7 @@ async def export_wacz(
                     (starts if entry.start else others).add(entry, record.item.id)
         package = _Package(file, datetime.fromtimestamp(job.last_checkpoint_at or job.created_at, UTC))
         with package:
-            for segment in segments:
+            for segment in segments.values():
                 pieces = committed_pieces(source.segment_path(job, segment.name), segment.committed)
                 await asyncio.to_thread(
                     package.put, f"archive/{segment.name}", _told(pieces, on_progress), size=segment.committed
