@@ -143,6 +143,8 @@ def _crawl(
         "--delay",
         str(delay_s),
     ]
+    # The hosts have no sitemaps: asking for them would be another request for each ten pages.
+    command += ["--no-sitemaps"]
     command += ["--concurrency", str(many), "--per-host", str(per_host or many)]
     usage = measure.run([*command, *urls], folder / "messages.log", asked.timeout_s)
     seen: Manners = manners(log, begun)

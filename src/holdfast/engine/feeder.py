@@ -193,8 +193,7 @@ class Feeder:
         limit = min(MAX_HOSTS_ASKED, self._frontier.room)
         hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=self._hosts_upto, limit=limit)
         self._hosts_upto = hosts[-1].id if len(hosts) == limit else 0
-        # Those beyond wait for a place as well.
-        self._frontier.crowded |= bool(self._hosts_upto)
+        self._frontier.beyond = bool(self._hosts_upto)
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]
         self._frontier.welcome(fresh, now=now, wall=wall)
         return bool(fresh or self._hosts_upto)

@@ -69,6 +69,8 @@ class Frontier:
         self._low: OrderedDict[int, None] = OrderedDict()
         self.crowded = False
         """Hosts with work were turned away for want of room since this was last unset."""
+        self.beyond = False
+        """The ledger may have hosts with work that were not brought in yet."""
 
     # -- hosts
 
@@ -196,7 +198,7 @@ class Frontier:
             host_id = next(iter(self._low))
             lane = self._lanes.get(host_id)
             if lane is not None and not lane.dry and len(lane.items) <= enough:
-                if not (self.crowded and lane.handed >= TURN):
+                if lane.handed < TURN or not (self.crowded or self.beyond):
                     return lane
                 self._have_others_go_first(lane)
             del self._low[host_id]
@@ -210,7 +212,7 @@ class Frontier:
     @property
     def share(self) -> int:
         """How many items a lane may hold."""
-        most = TURN if self.crowded else MOST
+        most = TURN if self.crowded or self.beyond else MOST
         return max(LEAST, min(most, MAX_ITEMS // max(1, len(self._lanes))))
 
     def filling(self) -> None:

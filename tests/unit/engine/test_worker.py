@@ -820,6 +820,26 @@ async def test_a_crowd_of_hosts_is_read_once_and_not_with_each_commit(leap, tmp_
         assert rows < 2 * 400
 
 
+async def test_hosts_that_are_brought_in_in_several_questions_are_read_once(leap, tmp_path, monkeypatch):
+    monkeypatch.setattr("holdfast.engine.feeder.MAX_HOSTS_ASKED", 10)
+    async with rigged(tmp_path, leap) as rig:
+        rows = 0
+        asked = rig.ledger.queued_hosts
+
+        async def queued_hosts(*words, **more):
+            nonlocal rows
+            hosts = await asked(*words, **more)
+            rows += len(hosts)
+            return hosts
+
+        rig.ledger.queued_hosts = queued_hosts
+        rig.site.takes_s = 0.1
+        await rig.submit(*(f"h{n}/{name}" for n in range(60) for name in names(40)))
+        assert (await rig.work()).action is Action.COMPLETE
+        assert (await rig.job()).counters.done == 2400
+        assert rows == 60
+
+
 async def test_hosts_that_wait_for_their_time_starve_no_others(leap, tmp_path, monkeypatch):
     monkeypatch.setattr("holdfast.engine.frontier.MAX_HOSTS", 8)
     async with rigged(tmp_path, leap) as rig:
