@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from holdfast.pipelines.site.reach import Reach
 
 _FILES = ("access", "cookies")
-FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params", "discovery"})
+FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params", "discovery", "mime"})
 """What makes it another crawl: changing it takes --fresh."""
 
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
     from holdfast.pipelines.site.discovery import Discovery
+    from holdfast.pipelines.site.mime import MimeRules
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
     from holdfast.pipelines.site.traps import TrapRules
 
@@ -36,6 +37,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
         traps=TrapRules(avoid=not options["no_traps"]),
         strip_params=options["strip_param"],
         fields=_fields(options["fields"]),
+        mime=MimeRules(_lower(options["mime"]), _lower(options["no_mime"])),
         discovery=Discovery(
             sitemaps=options["sitemaps"],
             feeds=options["feeds"],
@@ -76,6 +78,10 @@ def checked_name(name: str) -> None:
     """UsageError for what can't be a job's name."""
     if not (name.strip() and name.isprintable()):
         raise UsageError("a name is some printable text, such as --name docs")
+
+
+def _lower(types: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one.strip().lower() for one in types)
 
 
 def _pace(default: Pace, options: Mapping[str, Any]) -> Pace:

@@ -148,6 +148,15 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
             default=False,
             help="Look for llms.txt and llms-full.txt of the start hosts [default: no].",
         ),
+        option(
+            "--mime",
+            multiple=True,
+            metavar="TYPE",
+            help="Keep only such documents: application/pdf, image/*; may be given again.",
+        ),
+        option(
+            "--no-mime", multiple=True, metavar="TYPE", help="Don't keep such documents; may be given again."
+        ),
         option("--follow-nofollow", is_flag=True, help="Follow links that a page asks not to follow."),
     ),
     "Pace": (

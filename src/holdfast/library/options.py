@@ -24,6 +24,8 @@ class CrawlOptions(TypedDict, total=False):
     feeds: bool
     llms: bool
     follow_nofollow: bool
+    mime: str | Sequence[str]
+    no_mime: str | Sequence[str]
     concurrency: int | None
     per_host: int | None
     delay: float | None

@@ -1,7 +1,11 @@
 """The seam to the web: one request in, one response or one reason out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Final, Protocol
+
+UNWANTED: Final = "unwanted"
+"""Why a fetch gave no whole response, if whoever asked didn't want it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +17,8 @@ class Request:
     """Beyond what the fetcher sends by itself (User-Agent, Accept, Accept-Encoding)."""
     max_bytes: int | None = None
     """A smaller body cap than the fetcher's own."""
+    wanted: Callable[[int, str], bool] | None = None
+    """Asked with status and Content-Type before a large body is fetched: a fetcher may raise UNWANTED then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """The Fetcher: libcurl for the protocol, our own eyes for what came."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 import pycurl  # type: ignore[import-untyped]  # has no types
 
 from holdfast.domain.url import hostname
 from holdfast.ports.clock import Clock
-from holdfast.ports.fetcher import FetchFailed, Request, Response
+from holdfast.ports.fetcher import UNWANTED, FetchFailed, Request, Response
 from holdfast.web.access.proxies import FAULTS, Proxies, Proxy
 from holdfast.web.access.secrets import Lent
 from holdfast.web.coding import ACCEPTED, codings, decode
@@ -21,6 +23,7 @@ from holdfast.web.ways import Ways
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _MOST_HOSTS: Final = 10_000
 _WANTS_LOGIN: Final = 407
+_SMALL_BODY: Final = 256 * 1024
 
 
 class _Said(NamedTuple):
@@ -146,6 +149,7 @@ class CurlFetcher:
             fresh=where.host in self._old_fashioned,
             proxy=proxy,
             verified=not self._ways.insecure or said.lent is not None,
+            wanted=None if request.wanted is None else partial(_wants, request.wanted),
         )
 
     async def close(self) -> None:
@@ -171,6 +175,8 @@ class CurlFetcher:
         elapsed_s = self._clock.monotonic() - started
         if self._limits.bytes_s is not None:
             flow.cost(transfer.head_bytes)
+        if transfer.unwanted or (code == pycurl.E_FILESIZE_EXCEEDED and not transfer.wants_on):
+            raise FetchFailed(UNWANTED, transient=False)
         if code:
             broken = transfer.broken(code, message)
             raise failure(broken, total_s=self._limits.total_s, header_bytes=self._limits.header_bytes)
@@ -246,6 +252,19 @@ def _let_through(response: Response) -> Response:
     if response.status == _WANTS_LOGIN:
         raise FetchFailed("proxy_auth", "", transient=True)
     return response
+
+
+def _wants(wanted: Callable[[int, str], bool], raw: bytes) -> bool:
+    """Whether the body goes on. A small one does in any case: breaking off would cost the connection."""
+    try:
+        head = parse_head(raw)
+    except FetchFailed:
+        return True
+    said = {name.lower(): value for name, value in head.headers}
+    length = said.get("content-length", "")
+    if length.isdigit() and int(length) <= _SMALL_BODY:
+        return True
+    return wanted(head.status, said.get("content-type", ""))
 
 
 def version() -> str:

@@ -22,6 +22,7 @@
 | too_large | the body passes the cap, announced or counted while streaming | no |
 | bomb | the body decodes to more than `decoded_bytes`, or is packed in absurdly many streams or codings | no |
 | bad_encoding | the body doesn't decode as its Content-Encoding says, and isn't plain text either | no |
+| unwanted | whoever asked didn't want a body of that type | no |
 | proxy_dns | the proxy's name gave no address | yes |
 | proxy_refused | nobody listens at the proxy's port | yes |
 | proxy_timeout | no connection to the proxy within `connect_s` | yes |

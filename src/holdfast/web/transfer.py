@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,8 @@ class Sending(NamedTuple):
     proxy: Proxy | None
     verified: bool
     """Only if the host proves by its certificate who it is."""
+    wanted: Callable[[bytes], bool] | None = None
+    """Asked with the head when the body begins."""
 
 
 class _Address(NamedTuple):
@@ -116,6 +119,9 @@ class Transfer:
         self._guard = guard
         self._opened = False
         self._refused = ""
+        self._wanted: Callable[[bytes], bool] | None = None
+        self.unwanted = False
+        """Its body was not wanted, and broken off."""
         self._set_constants(limits, ca_file)
         if guard is not None:
             self.easy.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
@@ -152,7 +158,7 @@ class Transfer:
 
     def ask(self, sending: Sending) -> None:
         """Make ready to be started. What is as it was in the request before costs nothing."""
-        url, target, lines, cap, fresh, proxy, verified = sending
+        url, target, lines, cap, fresh, proxy, verified, self._wanted = sending
         easy = self.easy
         easy.setopt(pycurl.URL, url)
         easy.setopt(pycurl.REQUEST_TARGET, target)
@@ -200,6 +206,11 @@ class Transfer:
         return sum(map(len, self._head))
 
     @property
+    def wants_on(self) -> bool:
+        """Whether a body with that head is wanted; asked where it was announced to be too large, and never began."""
+        return self._wanted is None or self._wanted(self.head)
+
+    @property
     def payload(self) -> bytes:
         """The body as it came, without transfer codings."""
         pieces = self._pieces
@@ -226,11 +237,15 @@ class Transfer:
             "" if self._opened else self._refused,
         )
 
-    def _receive(self, piece: bytes) -> None:
+    def _receive(self, piece: bytes) -> int | None:
+        if self._wanted is not None and not self._came and not self._wanted(self.head):
+            self.unwanted = True
+            return 0
         self._pieces.append(piece)
         count = len(piece)
         self._came += count
         self._flow.came(count)
+        return None
 
     def _broken_proxy(self, proxy: Proxy) -> BrokenProxy:
         known = self.easy.getinfo
@@ -267,6 +282,7 @@ class Transfer:
             self._flow.forgotten(self._came)
             self._came = 0
         self._opened, self._refused = False, ""
+        self.unwanted = False
 
     def close(self) -> None:
         """Let go of the handle."""

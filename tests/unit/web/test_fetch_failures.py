@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trustme
-from tests.unit.web.fetching import IMPATIENT, failure, fetch
+from tests.unit.web.fetching import IMPATIENT, failure, fetch, with_fetcher
 from tests.unit.web.rawserver import RawServer, ok, reset
 
-from holdfast.ports.fetcher import FetchFailed
+from holdfast.ports.fetcher import FetchFailed, Request
 from holdfast.web.reasons import Broken
 from holdfast.web.reasons import failure as reason_of
 from holdfast.web.transfer import FetchLimits
@@ -179,6 +179,40 @@ def test_a_request_may_have_a_smaller_cap(cap, fits, framing):
             assert fetch(server.url, max_bytes=cap, limits=limits).body == body
         else:
             assert told(failure(server.url, max_bytes=cap, limits=limits)) == ("too_large", False)
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 99999999", "Transfer-Encoding: chunked"])
+def test_a_large_body_that_nobody_wants_is_broken_off(length):
+    sent = 0
+    asked = []
+
+    def endless(_request, connection):
+        nonlocal sent
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n{length}\r\n\r\n".encode())
+        while sent < 50_000_000:
+            connection.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+            sent += 65536
+
+    def wanted(status, content_type):
+        asked.append((status, content_type))
+        return False
+
+    async def twice(fetcher):
+        for _ in range(2):
+            with pytest.raises(FetchFailed) as caught:
+                await fetcher.fetch(Request(server.url, wanted=wanted))
+            assert told(caught.value) == ("unwanted", False)
+
+    with RawServer(endless) as server:
+        with_fetcher(twice)
+    assert asked == [(200, "video/mp4")] * 2
+    assert sent < 20_000_000
+
+
+def test_a_small_body_comes_whole_whoever_wants_it():
+    with RawServer(lambda _r, _c: ok(b"small")) as server:
+        unwanted = Request(server.url, wanted=lambda *_: False)
+        assert with_fetcher(lambda fetcher: fetcher.fetch(unwanted)).body == b"small"
 
 
 def test_an_empty_body_fits_a_cap_of_nothing():

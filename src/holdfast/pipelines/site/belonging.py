@@ -106,7 +106,7 @@ class Belonging:
         parent, depth = (item.id, item.url), depth_below(item)
         leads, links = gathered.leads, self._links
         findings, unkept = links.report(
-            gathered.links, None if leads.consulted else leads.base, parent, depth, gathered.dates
+            gathered.links, None if leads.listing else leads.base, parent, depth, gathered.dates
         )
         if gathered.shunned:
             more, uncounted = links.report_shunned(gathered.shunned, parent, depth)

@@ -14,13 +14,14 @@ from holdfast.pipelines.site.again import conditions, stored_page
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
 from holdfast.pipelines.site.judge import ROBOTS
+from holdfast.pipelines.site.mime import MIME
 from holdfast.pipelines.site.reading import ReadingRoom
 from holdfast.pipelines.site.redirects import REDIRECTS, Redirects
 from holdfast.pipelines.site.setbacks import Setbacks, unreachable
 from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, SiteSpec
 from holdfast.pipelines.site.visit import visit
 from holdfast.ports.clock import Clock
-from holdfast.ports.fetcher import Fetcher, FetchFailed, Response
+from holdfast.ports.fetcher import UNWANTED, Fetcher, FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
 from holdfast.ports.segments import NOT_MODIFIED, Reading
 
@@ -106,7 +107,8 @@ class SiteHandler:
             if response.status == NOT_MODIFIED and stored is None and conditions(item):
                 response = await self._answer(item)
         except FetchFailed as failed:
-            return self._setbacks.unfetched(item, failed)
+            unwanted = failed.reason == UNWANTED
+            return Skipped(MIME) if unwanted else self._setbacks.unfetched(item, failed)
         status = response.status
         if self._throttle is not None:
             pace = self._throttle.answered(item.host, status, response.elapsed_s)
@@ -130,7 +132,11 @@ class SiteHandler:
     async def _answer(self, item: Item, headers: tuple[tuple[str, str], ...] = ()) -> Response:
         """What was answered for the rules' sake a moment ago isn't asked for twice."""
         had = self._robots.taken(item.host) if item.kind == ROBOTS_TXT else None
-        return had or await visit(self._fetcher, item.url, headers)
+        wanted = self._wants if item.kind == PAGE and not self._spec.mime.any else None
+        return had or await visit(self._fetcher, Request(item.url, headers, wanted=wanted))
+
+    def _wants(self, status: int, content_type: str) -> bool:
+        return not 200 <= status < 300 or self._spec.mime.fetches(content_type)  # noqa: PLR2004 - success
 
     def _trap(self, item: Item) -> Outcome | None:
         if item.kind != PAGE or item.url in self._belonging.judge.seeds:

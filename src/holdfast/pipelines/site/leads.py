@@ -41,7 +41,9 @@ class Leads:
     document: Document
     base: str
     consulted: bool = False
-    """It is no page: it was read for what it lists."""
+    """It is no page to us: it was read for the addresses in it."""
+    listing: bool = True
+    """Its addresses are a list that somebody made, rather than the links of a page."""
     said: Directives = field(default_factory=Directives)
     canonical: str | None = None
     links: list[str] = field(default_factory=list)
@@ -77,7 +79,8 @@ def _page(spec: SiteSpec, token: str, answer: Answer) -> Leads:
     url = answer.url
     # A <base> that leads elsewhere than the web is ignored, as browsers do.
     base = (join(url, document.base_href) if document.base_href else None) or url
-    leads = Leads(document, base)
+    unwanted = document.kind is Kind.HTML and not spec.mime.keeps(answer.content_type, answer.body)
+    leads = Leads(document, base, consulted=unwanted, listing=False)
     links, feeds, canonical = document.links, document.feeds, document.canonical
     tagged = False
     for name, value in answer.headers:

@@ -59,7 +59,7 @@ def all_findings(leads: Leads, judge: Judge, parent: tuple[int, str], depth: int
 
     for href in leads.links:
         add(join(href))
-    if judge.avoids_traps and not leads.consulted:
+    if judge.avoids_traps and not leads.listing:
         _close_loop(leads.base, findings, judge)
     for entry in leads.entries:
         add(join(entry.url), None, entry.lastmod)

@@ -8,12 +8,14 @@ from typing import Any, ParamSpec, TypeVar
 from holdfast.crawl.document import Kind
 from holdfast.crawl.pdf import MAGIC, PdfReader
 from holdfast.crawl.readers import is_pdf, text
-from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record
+from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record, Skipped
 from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
 from holdfast.pipelines.site.belonging import Belonging
+from holdfast.pipelines.site.discovery import PAGE
 from holdfast.pipelines.site.facts import facts_of, page_facts, source_facts
 from holdfast.pipelines.site.families import content
 from holdfast.pipelines.site.leads import Answer, Leads, leads_of
+from holdfast.pipelines.site.mime import MIME
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.fetcher import Response
 from holdfast.ports.segments import Exchange, Original, Reading, headers_since
@@ -47,7 +49,9 @@ class ReadingRoom:
         self._pdfs.stop()
 
     async def receive(self, item: Item, response: Response) -> Outcome:
-        """Done or consulted, with its record and every address in it."""
+        """Done or consulted, with its record and every address in it; skipped, if it is of a type that nobody wants."""
+        if item.kind == PAGE and not self._spec.mime.fetches(response.header("content-type") or ""):
+            return Skipped(MIME)
         data, digest, read = await self._off_the_loop(response.body, self._read, item, response)
         data |= validators(response)
         original = original_of(item, digest, data["encoding"])
@@ -73,6 +77,8 @@ class ReadingRoom:
 
     async def _outcome(self, item: Item, read: Read, data: dict[str, Any], evidence: Exchange) -> Outcome:
         leads = read.leads
+        if not leads.consulted and not self._spec.mime.keeps(read.answer.content_type, read.answer.body):
+            return Skipped(MIME)
         gathered = await self._belonging.gather(leads)
         data |= source_facts(leads) if leads.consulted else page_facts(leads)
         # Nothing may wait or fail between here and the return: from now on these links count as reported.

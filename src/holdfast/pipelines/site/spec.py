@@ -11,6 +11,7 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site import stored
 from holdfast.pipelines.site.discovery import Discovery
+from holdfast.pipelines.site.mime import MimeRules
 from holdfast.pipelines.site.reach import Reach
 from holdfast.pipelines.site.stripping import checked
 from holdfast.pipelines.site.traps import TrapRules
@@ -49,6 +50,7 @@ class Choices(TypedDict, total=False):
     strip_params: tuple[str, ...]
     fields: tuple[str, ...]
     discovery: Discovery
+    mime: MimeRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class SiteSpec:
     strip_params: tuple[str, ...] = ()
     """Links are read without these parameters; a * at the end of a name stands for anything."""
     discovery: Discovery = field(default_factory=Discovery)
+    mime: MimeRules = field(default_factory=MimeRules)
 
     def __post_init__(self) -> None:
         if not self.start_urls:

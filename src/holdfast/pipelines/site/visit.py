@@ -1,5 +1,7 @@
 """One request as a browser would make it: a gate that sets a cookie and sends back to the same URL is passed."""
 
+from dataclasses import replace
+
 from holdfast.domain.url import join_location
 from holdfast.pipelines.site.redirects import REDIRECTS
 from holdfast.ports.fetcher import Fetcher, Request, Response
@@ -8,13 +10,13 @@ MAX_COOKIE_TRIES = 2
 MAX_COOKIE_CHARS = 4096
 
 
-async def visit(fetcher: Fetcher, url: str, headers: tuple[tuple[str, str], ...] = ()) -> Response:
-    """The response to a request with those headers.
+async def visit(fetcher: Fetcher, request: Request) -> Response:
+    """The response to the request.
 
     Where it redirects to itself to set a cookie, it is asked for again with that.
     """
-    cookies: dict[str, str] = {}
-    response = await fetcher.fetch(Request(url, headers=headers))
+    url, cookies = request.url, dict[str, str]()
+    response = await fetcher.fetch(request)
     for _ in range(MAX_COOKIE_TRIES):
         if response.status not in REDIRECTS:
             break
@@ -28,7 +30,7 @@ async def visit(fetcher: Fetcher, url: str, headers: tuple[tuple[str, str], ...]
         if len(header) > MAX_COOKIE_CHARS:
             break
         del response  # it makes room for the next one
-        response = await fetcher.fetch(Request(url, headers=(*headers, ("Cookie", header))))
+        response = await fetcher.fetch(replace(request, headers=(*request.headers, ("Cookie", header))))
     return response
 
 
