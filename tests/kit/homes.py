@@ -17,6 +17,7 @@ from holdfast.engine.run import run
 from holdfast.engine.start import Step, start
 from holdfast.engine.verify import Verification, verify
 from holdfast.engine.worker import Worker
+from holdfast.pipelines.site.discovery import Discovery
 from holdfast.pipelines.site.spec import MAX_EXTERNAL, SiteSpec, identity
 from holdfast.settings import Settings, StorageSettings
 
@@ -95,9 +96,10 @@ def crawl(
     segment_bytes: int = 256 << 20,
     concurrency: int = 8,
     max_external: int = MAX_EXTERNAL,
+    sitemaps: bool = True,
 ) -> Crawled:
     """Crawl from that URL to the end (or carry on), without any delay."""
-    spec = SiteSpec.asked([url], max_external=max_external)
+    spec = SiteSpec.asked([url], max_external=max_external, discovery=Discovery(sitemaps=sitemaps))
     new = NewJob(
         kind="site",
         identity=identity(None, spec),
