@@ -37,10 +37,7 @@ def parse(body: bytes, charset_hint: str | None = None) -> Document:
     tree = tree_of(as_utf8(body, charset))
     head = _read_head(tree)
     root = tree.root
-    links = _links(tree)
-    shunned = [
-        href.strip(_WHITE) for node in tree.css(_SHUNNED) if (href := node.attrs.get("href")) is not None
-    ]
+    links, shunned = _links(tree)
     if shunned:
         # An href that stands in another anchor without that is followed.
         links = list((Counter(links) - Counter(shunned)).keys())
@@ -75,7 +72,6 @@ class _Head:
 
 
 _WHITE = " \t\n\r\f"
-_SHUNNED = '[rel~="nofollow" i]'
 # Names of meta elements that are no robot's: most are one of these, and their contents need no look.
 _NO_ROBOTS = frozenset(
     {"", "viewport", "generator", "author", "keywords", "theme-color", "twitter:card", "referrer"}
@@ -85,12 +81,25 @@ MAX_FEEDS = 10
 MAX_ROBOTS = 20
 
 
-def _links(tree: LexborHTMLParser) -> list[str]:
-    # Four lookups by tag cost half of one CSS query for all of them.
-    links = [href.strip(_WHITE) for node in tree.tags("a") if (href := node.attrs.get("href")) is not None]
-    for tag, name in (("area", "href"), ("iframe", "src"), ("frame", "src")):
-        links += [href.strip(_WHITE) for node in tree.tags(tag) if (href := node.attrs.get(name)) is not None]
-    return links
+def _links(tree: LexborHTMLParser) -> tuple[list[str], list[str]]:
+    """All links, and those that are not to be followed, each time that they stand there."""
+    # A lookup by tag costs a quarter of a CSS query, and a node's attributes all at once no more than one of them.
+    links: list[str] = []
+    shunned: list[str] = []
+    for tag in ("a", "area"):
+        for node in tree.tags(tag):
+            attributes = node.attributes
+            href = attributes.get("href")
+            if href is None:
+                continue
+            href = href.strip(_WHITE)
+            links.append(href)
+            rel = attributes.get("rel")
+            if rel and "nofollow" in rel.lower().split():
+                shunned.append(href)
+    for tag in ("iframe", "frame"):
+        links += [src.strip(_WHITE) for node in tree.tags(tag) if (src := node.attrs.get("src")) is not None]
+    return links, shunned
 
 
 def base_href(tree: LexborHTMLParser) -> str | None:

@@ -14,6 +14,7 @@ MAX_LEVELS: Final = 2_000
 _HARMLESS: Final = 8_000
 """So many tags are parsed in a tenth of a second, however they are nested. Few pages have more."""
 # Not <li>, <dd>, <dt>, <p>: the next one closes the one before, closed or not.
+_SHORTEST: Final = len(b"<p>")
 _BLOCK: Final = re.compile(
     rb"<(/?)(?:div|ul|ol|dl|menu|dir|section|article|aside|nav|main|header|footer|figure|figcaption|blockquote"
     rb"|center|address|details|summary|fieldset|hgroup|dialog|search|pre|listing|form)(?=[\s/>])[^>]*>?",
@@ -28,7 +29,7 @@ def tree_of(body: bytes) -> LexborHTMLParser:
 
 def shallow(body: bytes) -> bytes:
     """The body, without the tags of blocks that lie deeper than MAX_LEVELS within others."""
-    if body.count(b"<") <= _HARMLESS:
+    if len(body) < _SHORTEST * _HARMLESS or body.count(b"<") <= _HARMLESS:
         return body
     level = 0
 
