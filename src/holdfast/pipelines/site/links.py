@@ -162,15 +162,16 @@ class Links:
         parent_id, own = parent
         judge = self._judge
         too_deep = judge.too_deep(depth)
+        news = [link for link in links if link.depth > depth or (dates and link.url in dates)]
         below = None
-        if base is not None and judge.avoids_traps:
+        if base is not None and judge.avoids_traps and any(link.reason is None for link in news):
             below = loop_below(base, (link.url for link in links))
         findings: list[Found] = []
         unkept = 0
-        for link in links:
-            if (link.depth <= depth and not (dates and link.url in dates)) or link.url == own:
-                continue
+        for link in news:
             url, reason = link.url, link.reason
+            if url == own:
+                continue
             if reason is SkipReason.EXTERNAL:
                 if (kept := self._room_outside(url)) is not True:
                     unkept += kept is None
