@@ -1,6 +1,7 @@
 """From the options of a crawl to the job that is asked for."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.options import FAST, POLITE
@@ -27,7 +28,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     if name is not None:
         checked_name(name)
     spec = SiteSpec.asked(
-        urls,
+        _start_urls(urls, options["input"]),
         options["scope"],
         include=options["include"],
         exclude=options["exclude"],
@@ -78,6 +79,14 @@ def checked_name(name: str) -> None:
     """UsageError for what can't be a job's name."""
     if not (name.strip() and name.isprintable()):
         raise UsageError("a name is some printable text, such as --name docs")
+
+
+def _start_urls(urls: tuple[str, ...], listed_in: Path | None) -> tuple[str, ...]:
+    if listed_in is None:
+        return urls
+    from holdfast.cli.urllist import listed
+
+    return (*urls, *listed(listed_in))
 
 
 def _lower(types: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ POLITE = Pace(concurrency=16, per_host=2, delay_s=1.0, target=1.0)
 FAST = Pace(concurrency=16, per_host=16, delay_s=0.0)
 """For sites on this very machine."""
 
-SOURCES: tuple[str, ...] = ()
+SOURCES: tuple[str, ...] = ("input",)
 """The options, by click's names, that say where a crawl begins, beside its URLs: with one of them no URL is needed."""
 
 _PATTERN_HELP = "a regular expression, searched for in the whole URL; may be given again."
@@ -76,6 +76,15 @@ FIELD_HOW: Final[dict[str, Any]] = {
 }
 
 _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
+    "Where it begins": (
+        option(
+            "-i",
+            "--input",
+            type=FILE,
+            metavar="FILE",
+            help="Begin also at the URLs in FILE, one per line; - reads standard input.",
+        ),
+    ),
     "The job": (
         option("--name", metavar="N", help="Call the job N; the same name is the same job."),
         option(
