@@ -7,6 +7,7 @@ import pytest
 from tests.contract.stores import Working
 from tests.kit.builders import done, found, handled, new_job
 from tests.kit.clock import NOON
+from tests.kit.revisions import revised
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Ending, Streamed
@@ -441,9 +442,7 @@ async def test_new_bounds_leave_the_caution_after_a_death(store):
     work = await store.working()
     await store.ledger.mark(work.lease, (await work.item("a")).id)
     await recover(store, job)
-    await store.jobs.change(
-        job.id, limits=Limits(max_depth=3), pace=job.pace, checkpoints=job.checkpoints, spec=job.spec
-    )
+    await revised(store, job, Limits(max_depth=3))
     claim = await store.claim(job)
     assert (claim.job.counters.queued, claim.job.counters.skipped) == (2, 1)
     assert claim.cautious_left >= job.checkpoints.items + job.pace.concurrency

@@ -7,17 +7,18 @@ import pytest
 from tests.contract.stores import Working
 from tests.kit.builders import done, found, handled, new_job, page
 from tests.kit.clock import NOON
+from tests.kit.revisions import begin, carried_on, revised
 
-from holdfast.domain.checkpoint import CheckpointData, CheckpointPolicy, CheckpointReason
+from holdfast.domain.checkpoint import CheckpointData, CheckpointReason
 from holdfast.domain.commit import Ending
 from holdfast.domain.errors import JobHeld, UnknownJob, UsageError, WrongState
 from holdfast.domain.failures import Which
 from holdfast.domain.item import Failed, RetryAt, Skipped
-from holdfast.domain.job import NO_START_PAGE, Limits, Pace
+from holdfast.domain.job import NO_START_PAGE, Limits
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
-from holdfast.ports.jobs import Pauses
-from holdfast.stores.sqlite import changes, retrying, slices
+from holdfast.ports.jobs import Move, Pauses, Revision
+from holdfast.stores.sqlite import changes, retrying, revising, slices
 
 
 async def stopped(store, status: Status) -> Working:
@@ -293,14 +294,8 @@ async def test_who_cancels_amid_a_retry_has_the_last_word(home, monkeypatch):
 # -- bounds
 
 
-async def change(store, job, *, max_depth):
-    return await store.jobs.change(
-        job.id,
-        limits=replace(job.limits, max_depth=max_depth),
-        pace=Pace(concurrency=9, per_host=1, delay_s=0.25),
-        checkpoints=CheckpointPolicy(items=3, seconds=7.0),
-        spec={"scope": "any"},
-    )
+async def change(store, job, *, max_depth, **how):
+    return await revised(store, job, replace(job.limits, max_depth=max_depth), {"scope": "any"}, **how)
 
 
 async def test_new_bounds_are_the_jobs_from_then_on(store):
@@ -354,10 +349,7 @@ async def test_what_was_skipped_for_a_readmitted_reason_is_queued_again(store, m
     job = await work.job()
 
     # when that reason no longer holds
-    limits = replace(job.limits, max_depth=1)
-    await store.jobs.change(
-        job.id, limits=limits, pace=job.pace, checkpoints=job.checkpoints, readmit={"robots"}
-    )
+    await change(store, job, max_depth=1, readmitted=frozenset({"robots"}))
 
     # then what it alone had shut out is pending, as if never tried
     data = await store.jobs.checkpoint_data(job.id)
@@ -370,6 +362,115 @@ async def test_what_was_skipped_for_a_readmitted_reason_is_queued_again(store, m
     data = await store.jobs.checkpoint_data(job.id)
     assert sorted(data.pages_queued) == sorted(found(name).url for name in "bce")
     await work.honest()
+
+
+@pytest.mark.parametrize("size", [1, 2, 10_000])
+async def test_new_rules_move_what_they_judge_otherwise_and_nothing_else(store, monkeypatch, size):
+    # given a paused job: some pages queued, one of them waiting, one done, some shut out for reasons of all sorts
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await store.working("a", new=new_job(spec={"shuns": ["old"]}))
+    links = [found(name, 1) for name in ("b", "c", "late", "read", "robots")]
+    links += [
+        found("old", 1, skip="shunned"),
+        found("far", 1, skip="external"),
+        found("deep", 3, skip="depth"),
+    ]
+    await work.commit(done(await work.item("a"), *links))
+    await work.commit(handled(await work.item("late"), RetryAt(NOON + 99, "timeout")))
+    await work.commit(done(await work.item("read")), handled(await work.item("robots"), Skipped("robots")))
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"))
+
+    # when other addresses are shunned
+    job = await work.job()
+    rules = {"shuns": ["b", "late", "read", "robots", "far"]}
+    job = await revised(store, job, job.limits, rules)
+
+    # then they go, what was shunned comes back, and what is done, or stands out for another reason, stays
+    data = await store.jobs.checkpoint_data(job.id)
+    assert sorted(data.pages_queued) == sorted(found(name).url for name in ("c", "old"))
+    assert data.pages_visited == [found("a").url, found("read").url]
+    tallies = {(one.status, one.reason): one.count for one in await store.jobs.tallies(job.id)}
+    assert tallies["skipped", "shunned"] == 2
+    assert (tallies["skipped", "robots"], tallies["skipped", "depth"]) == (1, 1)
+    await work.honest()
+
+    # and back again: as it was, but for the wait
+    job = await revised(store, job, job.limits, {"shuns": ["old"]})
+    data = await store.jobs.checkpoint_data(job.id)
+    assert sorted(data.pages_queued) == sorted(found(name).url for name in ("b", "c", "late"))
+    assert await store.jobs.unfinished() == {}
+    await work.honest()
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+async def test_new_rules_bring_start_pages_and_have_links_judged_again(store, monkeypatch, size):
+    monkeypatch.setattr(slices, "SLICE", size)
+    work = await store.working("a")
+    await work.commit(done(await work.item("a"), found("b", 1), found("out", 2, skip="external")))
+    await work.commit(reason=CheckpointReason.PAUSE, ending=Ending(Action.PAUSE, "user"))
+    job = await work.job()
+    rules = {"start": ["a", "out", "new"]}
+    job = await revised(store, job, job.limits, rules, relinks=True, begins=True)
+    data = await store.jobs.checkpoint_data(job.id)
+    assert sorted(data.pages_queued) == sorted(found(name).url for name in ("b", "out", "new"))
+    await work.honest()
+    await store.jobs.resume(job.id, now=NOON)
+    work = Working(store, (await store.claim(job)).lease)
+    again = await store.ledger.take_rejudged(work.lease, limit=9, taken=[])
+    assert [item.url for item in again] == [found("a").url]
+    assert (await work.item("out")).depth == 0
+
+
+async def test_a_slice_that_is_brought_twice_is_moved_once(store, monkeypatch):
+    monkeypatch.setattr(slices, "SLICE", 2)
+    work = await deep(store, 3)
+    job = await work.job()
+    await begin(store.jobs, job, replace(job.limits, max_depth=1))
+    slice_ = await store.jobs.standings(job.id, after=2)
+    moves = [Move(item, "depth") for item in slice_.items]
+    await store.jobs.revise(job.id, slice_, moves)
+    assert (await store.ledger.job(job.id)).counters.queued == 9, "it is not this slice's turn"
+    first = await store.jobs.standings(job.id, after=0)
+    for _ in range(2):
+        await store.jobs.revise(job.id, first, [])
+    assert await store.jobs.revision(job.id) == (Revision(job.spec, 2), first.until)
+    job = await carried_on(store.jobs, store.ledger, job.id)
+    assert job.counters.queued == 3
+    await work.honest()
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+async def test_new_rules_that_a_crash_broke_off_are_carried_on_and_counted_once(home, monkeypatch, count):
+    store = home.open()
+    work = await deep(store, 3)
+    job = await work.job()
+    limits = replace(job.limits, max_depth=1)
+    await after_slices(store, monkeypatch, count, lambda: revised(store, job, limits, {"shuns": ["one1"]}))
+    store = home.open()
+    assert await store.jobs.unfinished() == {job.id: "bounds"}
+    assert await store.ledger.discrepancies(job.id) == []
+    there = await store.ledger.job(job.id)
+    assert (there.limits, there.spec) == (limits, {"shuns": ["one1"]})
+    await store.jobs.finish_change(job.id)
+    for refused in (
+        store.ledger.claim(job.id, "here/2/bb", now=NOON),
+        store.jobs.resume(job.id, now=NOON),
+        begin(store.jobs, job, job.limits),
+    ):
+        with pytest.raises(UsageError):
+            await refused
+    job = await carried_on(store.jobs, store.ledger, job.id)
+    assert (job.counters.queued, job.counters.skipped) == (2, 11)
+    assert await store.jobs.unfinished() == {}
+    assert await store.ledger.discrepancies(job.id) == []
+
+
+async def test_rules_are_not_changed_behind_a_workers_back(store):
+    work = await stopped(store, Status.IN_PROGRESS)
+    job = await work.job()
+    with pytest.raises(JobHeld):
+        await begin(store.jobs, job, Limits(max_depth=1))
+    assert await store.ledger.job(job.id) == job
 
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.TIMEOUT, Status.FAILED])
@@ -397,7 +498,7 @@ async def test_an_external_link_stays_outside_however_deep_we_go(store):
 async def after_slices(store, monkeypatch, count, begin):
     """Crash after so many slices of a change."""
     taken = 0
-    places = [(changes, "step"), (slices, "empty"), (retrying, "step")]
+    places = [(changes, "step"), (slices, "empty"), (retrying, "step"), (revising, "step")]
     whole = [getattr(*place) for place in places]
 
     def counted(real):
@@ -431,7 +532,7 @@ async def test_a_change_of_bounds_that_a_crash_broke_off_is_finished(home, monke
     assert await store.ledger.discrepancies(job.id) == []
     with pytest.raises(UsageError):
         await store.ledger.claim(job.id, "here/2/bb", now=NOON)
-    await store.jobs.finish_change(job.id)
+    await carried_on(store.jobs, store.ledger, job.id)
     assert await store.jobs.unfinished() == {}
     assert (await store.ledger.job(job.id)).counters.queued == 3
     assert await store.ledger.discrepancies(job.id) == []

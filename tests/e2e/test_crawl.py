@@ -105,7 +105,7 @@ def test_what_robots_txt_shut_out_is_fetched_once_it_is_ignored(holdfast, server
     assert first.code == 0
     assert 0 < first.json["pages"] < len(server.urls)
     served = server.served
-    again = holdfast.run("crawl", server.start, "--json", "--ignore-robots")
+    again = holdfast.run("crawl", server.start, "--json", "--ignore-robots", "--yes")
     assert (again.code, again.json["pages"]) == (0, len(server.urls))
     assert server.served - served == len(server.urls) - first.json["pages"]
     assert_promise(holdfast, server)
@@ -118,17 +118,55 @@ def test_the_order_of_start_urls_makes_no_other_job(holdfast, server):
     assert (again.code, again.json["job"]) == (0, first.json["job"])
 
 
-def test_another_scope_is_refused_and_fresh_is_named(holdfast, server):
+def test_what_changes_addresses_makes_another_job_and_fresh_is_named(holdfast, server):
     holdfast.run("crawl", server.start, "-n", "3")
-    for words in (["--scope", "prefix"], ["--include", "x"], ["--exclude", "x"], ["--strip-param", "x"]):
-        refused = holdfast.run("crawl", server.start, *words)
+    for words in (["--strip-param", "x"], ["--feeds"], ["--no-sitemaps"]):
+        refused = holdfast.run("crawl", server.start, *words, "--yes")
         assert refused.code == 2
         assert "--fresh" in refused.sentence
-    named = holdfast.run("crawl", server.start, "--name", "one", "-n", "3")
-    assert named.code == 0
-    other = holdfast.run("crawl", f"{server.base}/p/1.html", "--name", "one")
-    assert other.code == 2
-    assert "--fresh" in other.sentence
+
+
+def test_other_patterns_are_previewed_and_applied_once_somebody_agrees(holdfast, server):
+    # given a crawl that stopped at its page limit
+    assert holdfast.run("crawl", server.start, "-n", "20").code == 0
+    before = holdfast.show()
+    served, asked_before = server.served, server.counts()
+
+    # when the command is repeated with another pattern, and nobody is there to agree
+    words = ("crawl", server.start, "-n", "60", "--exclude", "/p/[1-3]")
+    refused = holdfast.run(*words)
+
+    # then it says what would change, names --yes, and changes nothing
+    assert refused.code == 2
+    assert "leave the queue (excluded" in refused.sentence
+    assert "--yes" in refused.sentence
+    assert (holdfast.show(), server.served) == (before, served)
+
+    # and with --yes it goes on by the new pattern, and back again without it
+    ended = holdfast.run(*words, "--yes", "--json")
+    assert (ended.code, ended.json["pages"]) == (0, 60)
+    shut_out = {path for path in server.counts() if path.startswith(("/p/1", "/p/2", "/p/3"))}
+    assert shut_out <= asked_before.keys()
+    assert holdfast.run("verify").code == 0
+    back = holdfast.run("crawl", server.start, "--yes", "--json")
+    assert (back.code, back.json["pages"]) == (0, len(server.urls))
+    assert_promise(holdfast, server)
+
+
+def test_start_urls_are_added_to_a_named_job_and_none_is_taken_away(holdfast, server):
+    first, other = server.start, f"{server.base}/p/1.html"
+    assert holdfast.run("crawl", first, "--name", "one", "-n", "3").code == 0
+    words = ("crawl", other, "--name", "one", "-n", "5", "--yes")
+    assert holdfast.run(*words).code == 0
+    assert holdfast.show()["spec"]["start_urls"] == [first, other]
+    assert holdfast.run("verify").code == 0
+
+
+def test_another_scope_finds_links_that_were_never_followed(holdfast, server):
+    assert holdfast.run("crawl", f"{server.base}/p/1.html", "--scope", "prefix", "--json").code == 0
+    wider = holdfast.run("crawl", f"{server.base}/p/1.html", "--scope", "host", "--yes", "--json")
+    assert (wider.code, wider.json["pages"]) == (0, len(server.urls))
+    assert holdfast.run("verify").code == 0
 
 
 def test_a_start_page_that_can_not_be_had_fails(holdfast, server):

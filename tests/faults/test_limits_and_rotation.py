@@ -49,7 +49,7 @@ def test_a_budget_per_host_stays_exact_and_is_exact_again_when_it_is_raised(hold
             return [sum(row["url"].startswith(host.start) for row in rows) for host in hosts]
 
         # given a crawl of two hosts that takes 60 pages of each at most, killed at each step in turn
-        limited = (server.start, other.start, "--host-pages")
+        limited = (server.start, other.start, "--yes", "--host-pages")
         for turn, point in enumerate(STEPS):
             nth = 15 if point is FaultPoint.HANDLING else 2 + turn % 2
             holdfast.crawl_and_die(*limited, "60", fault=Fault(at=point, nth=nth))
@@ -66,7 +66,7 @@ def test_a_budget_per_host_stays_exact_and_is_exact_again_when_it_is_raised(hold
         holdfast.crawl_and_die(*limited, "90", fault=Fault(at=FaultPoint.IN_TRANSACTION, nth=4))
         assert holdfast.crawl(*limited, "90").ended().code == 0
         assert per_host() == [90, 90]
-        assert holdfast.crawl(server.start, other.start).ended().code == 0
+        assert holdfast.crawl(server.start, other.start, "--yes").ended().code == 0
         assert per_host() == [len(site.pages)] * 2
         assert holdfast.run("verify").code == 0
 

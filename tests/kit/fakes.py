@@ -21,7 +21,7 @@ from holdfast.engine.frontier import Frontier
 from holdfast.engine.rate import rate_of
 from holdfast.engine.tools import Tools
 from holdfast.engine.worker import Worker
-from holdfast.ports.pipeline import HostPace, PipelineRun
+from holdfast.ports.pipeline import HostPace, PipelineRun, Revised, Verdict
 from holdfast.ports.segments import DamagedRecord, Exchange, Original, Reading
 from holdfast.stores.sqlite.connection import Database
 from holdfast.stores.sqlite.jobs import SqliteJobs
@@ -252,9 +252,33 @@ class FakeSite:
         del limits
         return [found(path) for path in spec.get("start", ("a",))]
 
-    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
+    @property
+    def judged(self) -> frozenset[str]:
+        """By depth and by name."""
+        return frozenset({"depth", "shunned"})
+
+    def revised(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Revised:
         """What the new spec says beyond the old one."""
-        return frozenset(new.get("readmits", ())) - frozenset(old.get("readmits", ()))
+        return Revised(
+            new,
+            judged=old.get("shuns") != new.get("shuns"),
+            readmitted=frozenset(new.get("readmits", ())) - frozenset(old.get("readmits", ())),
+            relinks=bool(new.get("relinks")),
+            begins=old.get("start") != new.get("start"),
+        )
+
+    def verdict(self, spec: Mapping[str, Any], limits: Limits, cursor: Mapping[str, Any]) -> Verdict:
+        """What the spec shuns by its path, and what lies too deep."""
+        del cursor
+        shunned, most = spec.get("shuns", ()), limits.max_depth
+
+        def verdict(url: str, depth: int, kind: str) -> str | None:
+            del kind
+            if self.path(url) in shunned:
+                return "shunned"
+            return "depth" if most is not None and depth > most else None
+
+        return verdict
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

@@ -117,7 +117,9 @@ def verified_job(home: Path) -> Verification:
 
 async def _crawl(settings: Settings, new: NewJob) -> Job:
     async with open_home(settings) as home:
-        started = await start(home.tools, new, random=os.urandom, on_wait=lambda _: None)
+        started = await start(
+            home.tools, new, random=os.urandom, on_wait=lambda _: None, agree=lambda _job, _preview: None
+        )
         if started.step is Step.NOTHING:
             return started.job
         return await run(home.tools, started.job, home.worker_id(), NobodyStops())

@@ -193,15 +193,14 @@ class Model:
         return len(torn)
 
     def bound(self, max_depth: int | None) -> None:
-        """Another depth limit. The same one again moves nothing: what was torn since stays pending, however deep."""
-        if max_depth == self.max_depth:
-            return
-        self.max_depth = max_depth
+        """Another depth limit moves what it judges otherwise: what was torn since stays pending, however deep."""
+        was, self.max_depth = self.max_depth, max_depth
         for page in self.pages.values():
             too_deep = max_depth is not None and page.depth > max_depth
-            if page.status == "pending" and too_deep:
+            was_too_deep = was is not None and page.depth > was
+            if page.status == "pending" and too_deep and not was_too_deep:
                 page.status, page.reason, page.due_at = "skipped", "depth", None
-            elif page.status == "skipped" and page.reason == "depth" and not too_deep:
+            elif page.status == "skipped" and page.reason == "depth" and was_too_deep and not too_deep:
                 page.status, page.reason = "pending", ""
 
     def retry(self, which: Which) -> int:

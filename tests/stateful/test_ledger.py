@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.contract.stores import OPENERS, Home, Working
 from tests.kit.builders import found, new_job, page
 from tests.kit.clock import NOON
+from tests.kit.revisions import revised
 from tests.stateful.model import DUE_CAP_S, MAX_RECOVERIES, MAX_STALLS, Bytes, Model, Row
 
 from holdfast.domain.checkpoint import CheckpointReason
@@ -413,14 +414,7 @@ class Ledger(RuleBasedStateMachine):
     def bound(self, max_depth, size) -> None:
         job = self.run(self.store.ledger.job(self.job_id))
         whole, slices.SLICE = slices.SLICE, size
-        self.run(
-            self.store.jobs.change(
-                self.job_id,
-                limits=replace(job.limits, max_depth=max_depth),
-                pace=job.pace,
-                checkpoints=job.checkpoints,
-            )
-        )
+        self.run(revised(self.store, job, replace(job.limits, max_depth=max_depth)))
         slices.SLICE = whole
         self.model.bound(max_depth)
 

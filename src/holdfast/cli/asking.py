@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from holdfast.pipelines.site.reach import Reach
 
 _FILES = ("access", "cookies")
-FIXED = frozenset({"start_urls", "scope", "include", "exclude", "strip_params", "discovery", "mime"})
-"""What makes it another crawl: changing it takes --fresh."""
+FIXED = frozenset({"strip_params", "mime", "discovery.sitemaps", "discovery.feeds", "discovery.llms"})
+"""What makes it another crawl, by its place in the spec: changing it takes --fresh."""
 
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:

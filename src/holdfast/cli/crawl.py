@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.bootstrap import Home
     from holdfast.cli.foreground import Ask
     from holdfast.cli.screen import Screen
+    from holdfast.engine.revising import Preview
     from holdfast.engine.start import Started
 
 
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as click names them, see cli.options
     """Crawl a site, here, until it is done: from its URLs, or as a holdfast.toml says under NAME.
 
-    The same command again resumes: a job is known by its --name, else by its start URLs. Other limits are
-    applied to it. Ctrl-C pauses; a second one stops at once, and loses nothing that was committed.
+    The same command again resumes: a job is known by its --name, else by its start URLs. Other limits, scope and
+    patterns are applied to it, once you have seen what they do to its queue and agreed. Ctrl-C pauses; a second one
+    stops at once, and loses nothing that was committed.
 
     \b
     Exit codes: 0 completed, 1 failed, 2 wrong usage or state, 3 paused or shut down,
@@ -87,14 +89,24 @@ async def _crawl(home: "Home", new: NewJob, options: Mapping[str, Any], ask: "As
 
 
 async def _start(home: "Home", new: NewJob, options: Mapping[str, Any], shown: "Screen") -> "Started":
+    from holdfast.cli.changed import agree
     from holdfast.engine.start import start
 
     def waits(holder: Heartbeat) -> None:
         machine, pid, _ = holder.worker_id.split("/", 2)
         shown.say(f"process {pid} on {machine} works on this job; waiting for it to end.")
 
+    def agrees(job: Job, preview: "Preview") -> None:
+        agree(preview, job, shown, yes=options["yes"])
+
     return await start(
-        home.tools, new, fresh=options["fresh"], wait=options["wait"], random=os.urandom, on_wait=waits
+        home.tools,
+        new,
+        fresh=options["fresh"],
+        wait=options["wait"],
+        random=os.urandom,
+        on_wait=waits,
+        agree=agrees,
     )
 
 

@@ -96,6 +96,7 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
         option("--fresh", is_flag=True, help="Start a new job, whatever is there."),
         option("--wait", is_flag=True, help="If another process works on the job, wait for it."),
+        option("--yes", is_flag=True, help="Apply other rules to a job that is there without asking."),
     ),
     "Limits": (
         option("-n", "--max-pages", type=COUNT, metavar="N", help="Stop after exactly N pages."),

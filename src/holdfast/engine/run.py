@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.domain.commit import Commit, Ending, Location
@@ -28,6 +28,9 @@ from holdfast.ports.rows import RowStream
 from holdfast.ports.segments import Reading
 
 log = logging.getLogger(__name__)
+
+MAX_OUTSIDE: Final = 100_000
+"""So many addresses that are out of scope are held by a claim."""
 
 
 class Stop(Protocol):
@@ -126,10 +129,13 @@ def _reread(tools: Tools, job: Job) -> Reread:
 
 
 async def _outside(tools: Tools, job: Job) -> list[str]:
-    """What is out of scope and kept: no more than the pipeline's own cap lets in."""
+    """What is out of scope and kept: as a rule no more than the pipeline's own cap lets in.
+
+    A scope that was narrowed leaves any number of them: the first are enough to know that there is no room for more.
+    """
     urls: list[str] = []
     last, page = 0, [(0, "")]
-    while page:
+    while page and len(urls) < MAX_OUTSIDE:
         page = await tools.ledger.outside(job.id, after=last, limit=10_000)
         urls += [url for _, url in page]
         last = page[-1][0] if page else last

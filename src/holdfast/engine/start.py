@@ -5,14 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
+from holdfast.domain.errors import HalfRestarted, JobHeld, UsageError
 from holdfast.domain.failures import Which
 from holdfast.domain.ids import uuid7
 from holdfast.domain.job import Job, Limits, NewJob
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, Status, after
-from holdfast.engine.budget import BYTE_LIMIT, HOST_BUDGET, PAGE_LIMIT
+from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
 from holdfast.engine.repair import good_length
+from holdfast.engine.revising import Preview, carry_on, higher, preview, taken_over
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog, death
 
@@ -48,22 +49,13 @@ class Started:
     step: Step
 
 
-def decide(job: Job | None, new: NewJob, *, holder_lives: bool, readmits: bool = False) -> Decision:
+def decide(job: Job | None, new: NewJob, *, holder_lives: bool, lets_in: bool = False) -> Decision:
     """What the command means, given the job that the same command made before.
 
-    `readmits`: items that were skipped may be handled by the command's spec.
+    `lets_in`: by the command's rules there is more for it to do than there was.
     """
     if job is None:
         return Decision(Step.SUBMIT)
-    changed = sorted(
-        key for key in new.fixed if _unordered(job.spec.get(key)) != _unordered(new.spec.get(key))
-    )
-    if changed:
-        names = " and ".join(key.replace("_", " ").replace("urls", "URLs") for key in changed)
-        raise SpecChanged(
-            f"this is not how job {job.short_id} was started: the {names} would change. "
-            "Repeat the command as it was, or start a new job with --fresh."
-        )
     bounds = (job.limits, job.pace, job.checkpoints, dict(job.spec))
     rebound = bounds != (new.limits, new.pace, new.checkpoints, dict(new.spec))
     match job.status:
@@ -74,7 +66,7 @@ def decide(job: Job | None, new: NewJob, *, holder_lives: bool, readmits: bool =
         case Status.PAUSED | Status.TIMEOUT | Status.FAILED:
             return Decision(Step.RESUME, rebound)
         case Status.COMPLETED:
-            goes_on = _raised(job, new.limits) or (readmits and _room(job, new.limits))
+            goes_on = _raised(job, new.limits) or (lets_in and _room(job, new.limits))
             return Decision(Step.EXTEND, rebound=True) if goes_on else Decision(Step.NOTHING)
         case Status.CANCELLED:
             raise UsageError(
@@ -86,11 +78,11 @@ def decide(job: Job | None, new: NewJob, *, holder_lives: bool, readmits: bool =
 def _raised(job: Job, new: Limits) -> bool:
     """Whether the new limits let a finished job go on: one of them was raised, and none of the others is in the way."""
     old = job.limits
-    deeper = _higher(old.max_depth, new.max_depth)
+    deeper = higher(old.max_depth, new.max_depth)
     cut_short = job.reason in {PAGE_LIMIT, BYTE_LIMIT}
     if not deeper and not cut_short:
         return False
-    if job.reason == BYTE_LIMIT and not _higher(old.max_bytes, new.max_bytes):
+    if job.reason == BYTE_LIMIT and not higher(old.max_bytes, new.max_bytes):
         # It stands below that limit: the page that would not fit is still the next one.
         return False
     return _room(job, new)
@@ -103,23 +95,6 @@ def _room(job: Job, limits: Limits) -> bool:
     return pages and size
 
 
-def _readmitted(tools: Tools, job: Job, new: NewJob) -> frozenset[str]:
-    """For which reasons items were skipped when it was their turn that may have another one by the command."""
-    reasons = tools.pipeline.readmitted(job.spec, new.spec)
-    old, limits = job.limits, new.limits
-    if _higher(old.host_pages, limits.host_pages) or _higher(old.host_bytes, limits.host_bytes):
-        reasons |= {HOST_BUDGET}
-    return reasons
-
-
-def _unordered(value: object) -> object:
-    return sorted(value) if isinstance(value, list) else value
-
-
-def _higher(old: int | None, new: int | None) -> bool:
-    return old is not None and (new is None or new > old)
-
-
 async def start(
     tools: Tools,
     new: NewJob,
@@ -128,22 +103,30 @@ async def start(
     wait: bool = False,
     random: Callable[[int], bytes],
     on_wait: Callable[[Heartbeat], None],
+    agree: Callable[[Job, Preview], None],
 ) -> Started:
-    """Do what the command means. UsageError, SpecChanged or JobHeld where it can't be done."""
+    """Do what the command means. UsageError, SpecChanged or JobHeld where it can't be done.
+
+    `agree` is told what other rules than the job had do to its queue, before anything of that is done; raising from it
+    leaves all as it is.
+    """
     now = tools.clock.wall()
     job = None if fresh else await tools.jobs.by_identity(new.identity)
     if job is not None:
         await finish_change(tools, job)
         job = await free(tools, job, new, wait=wait, on_wait=on_wait)
-    readmit = frozenset[str]() if job is None else _readmitted(tools, job, new)
-    decision = decide(job, new, holder_lives=False, readmits=bool(readmit))
     if job is None:
         submit = tools.jobs.submit_fresh if fresh else tools.jobs.submit
         public_id = uuid7(int(now * 1000), random(10))
         seeds = tools.pipeline.seeds(new.spec, new.limits)
         return Started(await submit(new, seeds, public_id=public_id, phase=QUEUED, now=now), Step.SUBMIT)
+    new, revision = taken_over(tools, job, new)
+    told = None if revision is None else await preview(tools, job, new, revision)
+    decision = decide(job, new, holder_lives=False, lets_in=told is not None and told.lets_in)
     if decision.step is Step.NOTHING:
         return Started(job, Step.NOTHING)
+    if told is not None:
+        agree(job, told)
     if decision.step is Step.EXTEND:
         # Before the limits: a crash in between leaves a job that goes on, not one whose limit was never raised again.
         await tools.jobs.extend(job.id, now=now)
@@ -154,8 +137,9 @@ async def start(
             pace=new.pace,
             checkpoints=new.checkpoints,
             spec=new.spec,
-            readmit=readmit,
+            revision=revision,
         )
+        await carry_on(tools, job.id)
     if decision.step in {Step.CLAIM, Step.RESUME}:
         await take_up(tools, job)
     return Started(await tools.ledger.job(job.id), decision.step)
@@ -262,6 +246,7 @@ async def finish_change(tools: Tools, job: Job) -> None:
     Files come first: the plan in the ledger says which, to whoever comes after a crash.
     """
     await refuse_half_restarted(tools, job)
+    await carry_on(tools, job.id)
     errand = await tools.jobs.errand(job.id)
     if errand is not None and errand.source is not None:
         await asyncio.to_thread(tools.segments.link, errand.source, errand.job, errand.names)
@@ -284,7 +269,7 @@ async def free(
     told = False
     while (holder := await tools.jobs.holder(job.id)) is not None:
         if new is not None:
-            decide(job, new, holder_lives=True)
+            decide(job, taken_over(tools, job, new)[0], holder_lives=True)
         if tools.workers.lives(holder.worker_id) is False:
             why, silent = death(tools.workers, holder)
             await tools.ledger.recover(

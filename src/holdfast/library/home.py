@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from holdfast import settings
-from holdfast.domain.errors import DamagedJob
+from holdfast.domain.errors import DamagedJob, SpecChanged
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Status
 from holdfast.library.job import Job
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from holdfast.bootstrap import Home
+    from holdfast.domain.job import Job as Stored
+    from holdfast.engine.revising import Preview
 
 
 @asynccontextmanager
@@ -47,19 +49,30 @@ class Holdfast:
         return self._home.path
 
     async def crawl(
-        self, *urls: str, fresh: bool = False, wait: bool = False, **options: Unpack[CrawlOptions]
+        self,
+        *urls: str,
+        fresh: bool = False,
+        wait: bool = False,
+        yes: bool = False,
+        **options: Unpack[CrawlOptions],
     ) -> Job:
         """Crawl until it is done, and give the job as it then stands; look at its `status`.
 
         The same call again resumes: a job is known by its name, else by its start URLs. `fresh` starts a new one,
-        `wait` waits for a process that works on it already (else JobHeld). Cancelling the task commits what is in
-        hand and gives the job back: the same call carries on.
+        `wait` waits for a process that works on it already (else JobHeld). Other rules than the job had (scope,
+        patterns, depth) are applied with `yes`; without it, those that change its queue raise SpecChanged, which says
+        how. Cancelling the task commits what is in hand and gives the job back: the same call carries on.
         """
-        job = await self.submit(*urls, fresh=fresh, wait=wait, **options)
+        job = await self.submit(*urls, fresh=fresh, wait=wait, yes=yes, **options)
         return await job.run() if job.status == Status.PENDING else job
 
     async def submit(
-        self, *urls: str, fresh: bool = False, wait: bool = False, **options: Unpack[CrawlOptions]
+        self,
+        *urls: str,
+        fresh: bool = False,
+        wait: bool = False,
+        yes: bool = False,
+        **options: Unpack[CrawlOptions],
     ) -> Job:
         """The job that `crawl` would work on: pending, and whoever wants may `run` it; or completed already."""
         from holdfast.engine.start import start  # noqa: PLC0415
@@ -71,6 +84,7 @@ class Holdfast:
             wait=wait,
             random=os.urandom,
             on_wait=_in_silence,
+            agree=_taken if yes else _refused,
         )
         return Job(self._home, started.job)
 
@@ -86,6 +100,18 @@ class Holdfast:
                 raise job
             found.append(Job(self._home, job))
         return found
+
+
+def _taken(_job: "Stored", _preview: "Preview") -> None:
+    """Whatever it does to the queue."""
+
+
+def _refused(job: "Stored", preview: "Preview") -> None:
+    """SpecChanged where it does anything to the queue."""
+    from holdfast.cli.changed import sentence  # noqa: PLC0415
+
+    if preview.moves:
+        raise SpecChanged(f"{sentence(preview, job)}. Nothing of it is changed yet: yes=True does it")
 
 
 def _in_silence(_holder: Heartbeat) -> None:

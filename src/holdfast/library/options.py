@@ -38,7 +38,7 @@ class CrawlOptions(TypedDict, total=False):
     durability: Literal["process", "power"]
 
 
-NOT_HERE = frozenset({"config", "fresh", "wait", "input", "output", "format", "json", "quiet"})
+NOT_HERE = frozenset({"config", "fresh", "wait", "yes", "input", "output", "format", "json", "quiet"})
 """Options of the command that mean nothing here, or stand beside the others as parameters of their own."""
 
 

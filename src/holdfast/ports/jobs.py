@@ -1,6 +1,6 @@
 """The seam to the jobs themselves: asked for, found, wished upon, taken back. A person's side of the ledger."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -92,6 +92,55 @@ class Errand:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A change of the rules by which a job's addresses are judged: what they were, and what else it brings."""
+
+    spec: Mapping[str, Any]
+    """As it was before."""
+    max_depth: int | None
+    """Likewise."""
+    readmitted: frozenset[str] = frozenset()
+    """What was skipped for one of these reasons is judged anew."""
+    relinks: bool = False
+    """What was settled by its links has them judged again."""
+    begins: bool = False
+    """There are first items that the job did not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an item stands that rules may move, or that is done already."""
+
+    id: int
+    url: str
+    depth: int
+    kind: str
+    status: str
+    reason: str | None
+    handled: bool
+    """It came to stand there when it was its turn, rather than when it was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some of a job's items, all of one range of ids."""
+
+    after: int
+    until: int
+    items: list[Standing]
+    last: bool
+    """There are none beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An item goes from where it stands to the queue (`reason` None), or is shut out for a reason."""
+
+    item: Standing
+    reason: str | None
+
+
 class Jobs(Protocol):
     """All jobs of a home.
 
@@ -153,11 +202,25 @@ class Jobs(Protocol):
         pace: Pace,
         checkpoints: CheckpointPolicy,
         spec: Mapping[str, Any] | None = None,
-        readmit: Collection[str] = (),
+        revision: Revision | None = None,
     ) -> Job:
-        """Apply new bounds. Items move between queued and skipped where the depth limit moved (in slices).
+        """Apply new bounds. With a `revision` nobody can claim the job before `revise` has had its last slice.
 
-        What was skipped for one of the reasons in `readmit` is queued again.
+        JobHeld if it is in progress, UsageError while another change of it is under way.
+        """
+
+    async def revision(self, job_id: int) -> tuple[Revision, int] | None:
+        """The revision that is under way, and after which item it goes on; None if there is none."""
+
+    async def standings(self, job_id: int, *, after: int) -> Slice:
+        """The items of the job's next slice that are queued, skipped or done, by id. No snapshot is held."""
+
+    async def revise(
+        self, job_id: int, slice_: Slice, moves: Sequence[Move], seeds: Sequence[Found] = ()
+    ) -> None:
+        """Move items of a slice, in one transaction. With the last one `seeds` come in, and the revision is through.
+
+        Does nothing where that slice was moved before, or the revision is over: somebody else carries it on.
         """
 
     async def grant(self, job_id: int, time_limit_s: float) -> Job:
@@ -235,7 +298,10 @@ class Jobs(Protocol):
         """
 
     async def finish_change(self, job_id: int) -> None:
-        """Carry a change that was begun to its end, whoever began it. A restart is left to `restart`."""
+        """Carry a change that was begun to its end, whoever began it.
+
+        A restart is left to `restart`, and new bounds to `revise`.
+        """
 
     def failures(self, job_id: int, *, run: int | None = None) -> AsyncIterator[list[Failure]]:
         """All items that failed, some at a time, in the order of their discovery."""

@@ -47,6 +47,26 @@ class PipelineRun:
     """For what an item has `earlier`, which names the place of its body."""
 
 
+Verdict = Callable[[str, int, str], str | None]
+"""Of an address, its depth and the kind of its item: why it isn't followed; None where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """What another spec is to a job that is there."""
+
+    spec: Mapping[str, Any]
+    """As it is stored with the job: what it began with stays a part of it."""
+    judged: bool = False
+    """Addresses may be judged otherwise than they were."""
+    readmitted: frozenset[str] = frozenset()
+    """For which reasons items were skipped that would not be under the new spec, whatever their addresses."""
+    relinks: bool = False
+    """The links of what was settled have to be judged again: they may lead to what was only counted, or isn't known."""
+    begins: bool = False
+    """There are first items that the job did not have."""
+
+
 class Handler(Protocol):
     """A pipeline at work on one claim."""
 
@@ -74,8 +94,15 @@ class Pipeline(Protocol):
     def seeds(self, spec: Mapping[str, Any], limits: Limits) -> list[Found]:
         """The first items of a job."""
 
-    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-        """For which reasons items were skipped when it was their turn that would not skip them under the new spec."""
+    @property
+    def judged(self) -> frozenset[str]:
+        """The reasons that `verdict` may give."""
+
+    def revised(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Revised:
+        """What becomes of a job's spec by a command that asks for another one."""
+
+    def verdict(self, spec: Mapping[str, Any], limits: Limits, cursor: Mapping[str, Any]) -> Verdict:
+        """The judge of the job's links, for addresses that are known: all that can be told without who named them."""
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

@@ -132,7 +132,8 @@ def test_every_option_arrives():
     assert (new.spec["scope"], new.spec["include"], new.spec["exclude"]) == ("domain", ["a", "b"], ["c"])
     assert (new.spec["ignore_robots"], new.spec["user_agent"]) == (True, "me")
     assert (new.spec["traps"], new.spec["strip_params"]) == ({"avoid": False}, ["utm_*", "ref"])
-    assert new.fixed == {"start_urls", "scope", "include", "exclude", "strip_params", "discovery", "mime"}
+    looked_for = {"discovery.sitemaps", "discovery.feeds", "discovery.llms"}
+    assert new.fixed == {"strip_params", "mime"} | looked_for
 
 
 def test_without_a_name_the_start_urls_are_the_job():

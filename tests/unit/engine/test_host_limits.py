@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from tests.kit.builders import found, new_job, page
 from tests.kit.fakes import rigged
+from tests.kit.revisions import revised
 
 from holdfast.domain.item import Done, Failed, Redirected, RetryAt
 from holdfast.domain.job import Limits, Pace
@@ -84,13 +85,7 @@ async def test_a_budget_counts_over_claims_and_comes_back_when_it_is_raised(leap
         job = await rig.job()
         for limits, pages in ((Limits(host_pages=7), 7), (Limits(host_pages=12), 12), (Limits(), 40)):
             await rig.jobs.extend(job.id, now=leap.wall())
-            await rig.jobs.change(
-                job.id,
-                limits=limits,
-                pace=job.pace,
-                checkpoints=job.checkpoints,
-                readmit={"host_budget"},
-            )
+            await revised(rig, job, limits, readmitted=frozenset({"host_budget"}))
             await rig.work()
             assert (await rig.job()).counters.done == pages
         assert sorted(rig.site.paths) == sorted(names("big", 40))

@@ -45,7 +45,7 @@ async def test_a_page_whose_commit_always_fails_is_set_aside_like_one_that_crash
 
         # when the same command is repeated until it ends by itself
         for deaths in range(9):
-            started = await start(tools, new, random=bytes, on_wait=print)
+            started = await start(tools, new, random=bytes, on_wait=print, agree=lambda _job, _preview: None)
             try:
                 await run(tools, started.job, workers.name(f"{deaths}"), NobodyStops())
             except TypeError:

@@ -1,10 +1,12 @@
 """The same command again, in every state of the job that it made before."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from tests.kit.builders import found, job, new_job, page
-from tests.kit.fakes import FakeSegments, rigged
+from tests.kit.clock import ManualClock
+from tests.kit.fakes import FakeSegments, FakeSite, rigged
 
 from holdfast.domain.checkpoint import CheckpointPolicy, Counters
 from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
@@ -13,6 +15,7 @@ from holdfast.domain.job import Limits, Pace
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Status
 from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
+from holdfast.engine.revising import taken_over
 from holdfast.engine.start import Decision, Step, decide, restart, start
 from holdfast.engine.verify import verify
 from holdfast.stores.sqlite.jobs import SqliteJobs
@@ -56,13 +59,6 @@ def test_what_a_living_process_works_on_is_held_and_a_dead_ones_taken_back(lives
     assert decide(stored(Status.IN_PROGRESS), asked(), holder_lives=lives).step is step
 
 
-def test_the_order_of_start_urls_and_patterns_makes_no_other_job():
-    fixed = frozenset({"start_urls", "include"})
-    one, other = ({"start_urls": urls, "include": urls} for urls in (["a", "b"], ["b", "a"]))
-    step = decide(stored(Status.PAUSED, spec=one), asked(spec=other, fixed=fixed), holder_lives=False).step
-    assert step is Step.RESUME
-
-
 @pytest.mark.parametrize(
     ("status", "pages", "step"),
     [
@@ -71,10 +67,10 @@ def test_the_order_of_start_urls_and_patterns_makes_no_other_job():
         (Status.PAUSED, None, Step.RESUME),
     ],
 )
-def test_what_is_readmitted_lets_a_completed_job_go_on_within_its_limits(status, pages, step):
+def test_what_other_rules_let_in_lets_a_completed_job_go_on_within_its_limits(status, pages, step):
     there = stored(status, limits=Limits(max_pages=pages), counters=Counters(done=3))
     again = asked(limits=Limits(max_pages=pages))
-    assert decide(there, again, holder_lives=False, readmits=True).step is step
+    assert decide(there, again, holder_lives=False, lets_in=True).step is step
 
 
 def test_a_cancelled_job_says_how_to_start_it_again():
@@ -83,14 +79,6 @@ def test_a_cancelled_job_says_how_to_start_it_again():
     assert "restart" in str(error.value)
     assert "--fresh" in str(error.value)
     assert error.value.exit_code == 2
-
-
-@pytest.mark.parametrize("status", Status)
-def test_another_scope_is_refused_in_every_state_with_fresh_named(status):
-    with pytest.raises(SpecChanged) as error:
-        decide(stored(status), asked(spec={**SPEC, "scope": "any"}), holder_lives=False)
-    assert "scope" in str(error.value)
-    assert "--fresh" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +134,12 @@ def nobody_waits(_holder):
     raise AssertionError
 
 
-async def begin(rig, new, **how):
-    return await start(rig.tools, new, random=lambda n: b"\x07" * n, on_wait=nobody_waits, **how)
+def taken(_job, _preview):
+    """Whatever it does to the queue."""
+
+
+async def begin(rig, new, agree=taken, **how):
+    return await start(rig.tools, new, random=lambda n: b"\x07" * n, on_wait=nobody_waits, agree=agree, **how)
 
 
 async def test_two_commands_are_one_job(leap, tmp_path):
@@ -276,6 +268,111 @@ async def test_a_failed_job_goes_on_with_the_count_begun_anew(leap, tmp_path):
         assert (await begin(rig, asked())).step is Step.RESUME
         await rig.work()
         assert (await rig.job()).status is Status.COMPLETED
+
+
+# -- other rules
+
+
+class Asked:
+    """Who is told what a change does, and agrees or doesn't."""
+
+    def __init__(self, *, agrees=True):
+        self.agrees = agrees
+        self.told = []
+
+    def __call__(self, job, preview):
+        self.told.append(preview)
+        if not self.agrees:
+            raise SpecChanged("no")
+
+
+START = {"start": ["a", "b", "c", "d"]}
+
+
+async def waiting(rig, **spec):
+    """A job with four pages queued, of which nobody has asked for any."""
+    await begin(rig, asked(spec=SPEC | START | spec))
+    return await rig.jobs.find(None)
+
+
+async def test_what_other_rules_do_is_told_before_anything_is_done(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        before = await waiting(rig, shuns=["out"])
+        no = Asked(agrees=False)
+        new = asked(spec=SPEC | START | {"shuns": ["a", "b"]}, limits=Limits(max_depth=0))
+        with pytest.raises(SpecChanged):
+            await begin(rig, new, agree=no)
+        assert no.told[0].leave == {"shunned": 2}
+        assert not no.told[0].lets_in
+        assert await rig.jobs.find(None) == before, "nothing is changed without an agreement"
+        yes = Asked()
+        started = await begin(rig, new, agree=yes)
+        assert (yes.told[0].leave, started.job.counters.queued) == ({"shunned": 2}, 2)
+        await rig.work()
+        assert sorted(rig.site.paths) == ["c", "d"]
+
+
+async def test_a_command_with_the_rules_that_the_job_has_asks_nobody(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await waiting(rig)
+        asking = Asked()
+        other = asked(spec=SPEC | START | {"user_agent": "you"}, limits=Limits(max_pages=3))
+        assert (await begin(rig, other, agree=asking)).job.limits.max_pages == 3
+        assert asking.told == []
+
+
+async def test_rules_that_move_nothing_are_told_so(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await waiting(rig)
+        asking = Asked()
+        started = await begin(rig, asked(spec=SPEC | START | {"shuns": ["elsewhere"]}), agree=asking)
+        assert [told.moves for told in asking.told] == [False]
+        assert (started.job.spec["shuns"], started.job.counters.queued) == (["elsewhere"], 4)
+
+
+async def test_a_completed_job_goes_on_where_its_rules_let_something_back_in(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.links = {"a": [found("out", 1, skip="shunned"), found("in", 1)]}
+        await waiting(rig, shuns=["out"])
+        await rig.work()
+        asking = Asked()
+        narrower = asked(spec=SPEC | START | {"shuns": ["out", "in"]})
+        assert (await begin(rig, narrower, agree=asking)).step is Step.NOTHING
+        assert asking.told == []
+        assert (await begin(rig, asked(spec=SPEC | START), agree=asking)).step is Step.EXTEND
+        assert asking.told[0].back == {"shunned": 1}
+        await rig.work()
+        assert rig.site.paths[-1] == "out"
+
+
+async def test_what_is_done_stays_done_outside_of_the_rules(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        await waiting(rig)
+        await rig.work()
+        asking = Asked()
+        wider = SPEC | {"start": ["a", "b", "c", "d", "new"], "shuns": ["a", "b"]}
+        assert (await begin(rig, asked(spec=wider), agree=asking)).step is Step.EXTEND
+        told = asking.told[0]
+        assert (told.outside, told.begun, dict(told.leave)) == (2, [found("new").url], {})
+        await rig.work()
+        job = await rig.job()
+        assert (job.counters.done, rig.site.paths[-1]) == (5, "new")
+        assert await rig.ledger.discrepancies(job.id) == []
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.PAUSED, Status.COMPLETED])
+def test_what_is_fixed_is_refused_with_fresh_named(status):
+    there = stored(status, spec={**SPEC, "inner": {"one": ["a", "b"], "two": 1}})
+    fixed = frozenset({"scope", "inner.one"})
+    for spec, name in (
+        ({**SPEC, "scope": "any", "inner": {"one": ["b", "a"], "two": 2}}, "the scope would"),
+        ({**SPEC, "inner": {"one": ["c"], "two": 1}}, "the one would"),
+    ):
+        with pytest.raises(SpecChanged, match=name) as error:
+            taken_over(
+                SimpleNamespace(pipeline=FakeSite(ManualClock())), there, asked(spec=spec, fixed=fixed)
+            )
+        assert "--fresh" in str(error.value)
 
 
 # -- restarts

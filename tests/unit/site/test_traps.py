@@ -250,9 +250,9 @@ def test_what_was_taken_for_a_trap_is_readmitted_when_traps_are_followed():
         SiteSpec((f"{SITE}/",), traps=TrapRules(avoid=avoid)).to_json() for avoid in (True, False)
     )
     pipeline = SitePipeline()
-    assert pipeline.readmitted(avoiding, following) == set(Trap)
-    assert pipeline.readmitted(following, avoiding) == frozenset()
-    assert pipeline.readmitted(avoiding, avoiding) == frozenset()
+    assert pipeline.revised(avoiding, following).readmitted == set(Trap)
+    assert pipeline.revised(following, avoiding).readmitted == frozenset()
+    assert pipeline.revised(avoiding, avoiding).readmitted == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,6 @@ CREATE TABLE jobs (
     changing           TEXT    CHECK (changing IN ('remove', 'restart', 'bounds', 'retry', 'rescan', 'rollback', 'fork')),
     -- What that change needs to be carried to its end, and how far it has come.
     plan               TEXT    CHECK (json_valid(plan)),
-    -- With a change of bounds: reasons for which items were skipped and are queued again.
-    readmit            TEXT    CHECK (json_valid(readmit)),
     phase              TEXT    NOT NULL,
     run                INTEGER NOT NULL DEFAULT 1 CHECK (run >= 1),
     commit_no          INTEGER NOT NULL DEFAULT 0 CHECK (commit_no >= 0),

@@ -11,13 +11,14 @@ from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
 from holdfast.pipelines.site.belonging import depth_below
 from holdfast.pipelines.site.discovery import DEPTH, well_known
-from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
+from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.leads import Answer, leads_of
 from holdfast.pipelines.site.links import all_findings, found
 from holdfast.pipelines.site.redirects import redirected_to
+from holdfast.pipelines.site.revising import JUDGED, revised, verdicts
 from holdfast.pipelines.site.seeds import Notes, judge_for
 from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, KIND, SiteSpec
-from holdfast.pipelines.site.traps import Trap
+from holdfast.ports.pipeline import Revised, Verdict
 from holdfast.ports.segments import Reading
 
 
@@ -51,12 +52,18 @@ class SitePipeline:
                 seeds.append(found(url, DEPTH, None, SkipReason.DEPTH if too_deep else None, kind=kind))
         return seeds
 
-    def readmitted(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-        """What robots.txt shut out, once it is no longer asked; and traps, once they are no longer avoided."""
-        before, now = SiteSpec.from_json(old), SiteSpec.from_json(new)
-        robots = {ROBOTS} if now.ignore_robots and not before.ignore_robots else set()
-        traps = set(Trap) if before.traps.avoid and not now.traps.avoid else set()
-        return frozenset({*robots, *(trap.value for trap in traps)})
+    @property
+    def judged(self) -> frozenset[str]:
+        """Scope, patterns, depth, and the traps that an address shows by itself."""
+        return JUDGED
+
+    def revised(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Revised:
+        """See `revising`."""
+        return revised(old, new)
+
+    def verdict(self, spec: Mapping[str, Any], limits: Limits, cursor: Mapping[str, Any]) -> Verdict:
+        """By the judge that links are judged by."""
+        return verdicts(judge_for(SiteSpec.from_json(spec), limits.max_depth, Notes.read(cursor)))
 
     def relink(
         self, job: Job, cursor: Mapping[str, Any], item: Item, record: Record, reading: Reading | None

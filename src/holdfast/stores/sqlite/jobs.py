@@ -1,7 +1,7 @@
 """A person's side of the ledger: jobs submitted, found, wished upon, changed, removed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,8 +17,19 @@ from holdfast.domain.lease import Heartbeat
 from holdfast.domain.runs import Change, Difference, Run, RunKind
 from holdfast.domain.states import Action, after
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.jobs import Errand, Event, Failure, HostReport, Pauses, Sort, Tally
-from holdfast.stores.sqlite import changes, filling, retrying, rows, slices, steering
+from holdfast.ports.jobs import (
+    Errand,
+    Event,
+    Failure,
+    HostReport,
+    Move,
+    Pauses,
+    Revision,
+    Slice,
+    Sort,
+    Tally,
+)
+from holdfast.stores.sqlite import changes, filling, retrying, revising, rows, slices, steering
 from holdfast.stores.sqlite.connection import Database, fetch, immediate
 from holdfast.stores.sqlite.statements import statements
 
@@ -114,24 +125,36 @@ class SqliteJobs:
         pace: Pace,
         checkpoints: CheckpointPolicy,
         spec: Mapping[str, Any] | None = None,
-        readmit: Collection[str] = (),
+        revision: Revision | None = None,
     ) -> Job:
-        """New bounds; see stores.sqlite.slices for what a moved depth limit does."""
+        """New bounds; see stores.sqlite.revising for what they move."""
 
-        def bound(db: apsw.Connection) -> None:
+        def bound(db: apsw.Connection) -> Job:
             with immediate(db):
                 job = steering.at_rest(db, job_id)
-                if slices.change_of(db, job_id) != "bounds":
-                    slices.refuse_changing(db, job_id)
+                slices.refuse_changing(db, job_id)
                 bounded = replace(job, limits=limits, pace=pace, checkpoints=checkpoints)
                 steering.bound(db, bounded if spec is None else replace(bounded, spec=spec))
-                if readmit or limits.max_depth != job.limits.max_depth:
-                    readmitted = {"job_id": job_id, "readmit": rows.json_rows(sorted(readmit))}
-                    db.execute(SQL["moving"], readmitted)
+                if revision is not None:
+                    revising.begin(db, job_id, revision)
+                return steering.read_job(db, job_id)
 
-        await self._database.run(bound)
-        await self.finish_change(job_id)
-        return await self._database.run(steering.read_job, job_id)
+        return await self._database.run(bound)
+
+    async def revision(self, job_id: int) -> tuple[Revision, int] | None:
+        """From the plan of the change."""
+        return await self._database.run(revising.under_way, job_id)
+
+    async def standings(self, job_id: int, *, after: int) -> Slice:
+        """By primary key."""
+        return await self._database.run(revising.standings, job_id, after)
+
+    async def revise(
+        self, job_id: int, slice_: Slice, moves: Sequence[Move], seeds: Sequence[Found] = ()
+    ) -> None:
+        """One transaction; see stores.sqlite.revising."""
+        await self._database.run(revising.step, job_id, slice_, moves, seeds)
+        await _breathe(job_id)
 
     async def grant(self, job_id: int, time_limit_s: float) -> Job:
         """So much active time from now on."""
@@ -236,9 +259,7 @@ class SqliteJobs:
 
     async def finish_change(self, job_id: int) -> None:
         """Whoever else carries it on meanwhile does other slices, or the same ones to no effect."""
-        at = 0
-        while (following := await self._database.run(changes.step, job_id, at)) is not None:
-            at = following
+        while await self._database.run(changes.step, job_id):
             await _breathe(job_id)
 
     async def unfinished(self) -> dict[int, str]:

@@ -137,7 +137,7 @@ SELECT run, kind, after_commit, base_job, base_run, base_commit, rescan_of FROM 
 UPDATE jobs SET bounds = :bounds, spec = :spec WHERE id = :job_id;
 
 -- name: changing
-UPDATE jobs SET changing = :changing, readmit = NULL, plan = NULL WHERE id = :job_id;
+UPDATE jobs SET changing = :changing, plan = NULL WHERE id = :job_id;
 
 -- name: planned
 -- A change begins, or has come further, with what it needs to go on. Primary key.
@@ -147,32 +147,45 @@ UPDATE jobs SET changing = :changing, plan = :plan WHERE id = :job_id;
 -- Primary key.
 SELECT plan FROM jobs WHERE id = :job_id;
 
--- name: moving
--- New bounds move items. Reasons that are readmitted stay so if a crash comes between two such changes.
-UPDATE jobs
-   SET changing = 'bounds',
-       readmit = (SELECT json_group_array(value)
-                    FROM (SELECT value FROM json_each(:readmit) UNION SELECT value FROM json_each(jobs.readmit)))
- WHERE id = :job_id;
-
 -- name: which_change
 SELECT changing FROM jobs WHERE id = :job_id;
 
--- name: misplaced
--- Of a slice of the items, those that the bounds shut out now, and those that they let back in; whether each lies too
--- deep. What is readmitted and lies too deep is shut out for that from now on: a deeper limit lets it in. Primary key.
-SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason),
-       :max_depth IS NOT NULL AND i.depth > :max_depth AS deep
+-- name: standings
+-- Of a slice of the items, those that rules may move, and those that are done. Primary key.
+SELECT i.id, i.url, i.depth, i.kind, i.status, i.reason, i.attempts > 0
   FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
- WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id
-   AND ((i.status = 'pending' AND deep)
-        OR (i.status = 'skipped' AND i.reason = 'depth' AND NOT deep)
-        OR (i.status = 'skipped' AND i.reason IN (SELECT value FROM json_each(j.readmit))));
+ WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status IN ('pending', 'skipped', 'done');
 
--- name: shut_out
--- As if it had been found too deep: never tried, so that a nearer finding lets it in.
-UPDATE items SET status = 'skipped', reason = 'depth', attempts = 0, due_at = NULL, settled_commit = :number
- WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: movers
+-- Those of the items that still stand where they were seen. Primary key.
+SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason), m.value ->> 3,
+       i.status <> 'pending' AND i.attempts > 0
+  FROM json_each(:moves) AS m CROSS JOIN items AS i ON i.id = m.value ->> 0
+ WHERE i.status = m.value ->> 1 AND (i.status = 'pending' OR i.reason IS m.value ->> 2);
+
+-- name: moved
+-- As if they had been found under the rules as they are now: never tried, so that another finding may let in what is
+-- shut out. Primary key.
+UPDATE items
+   SET status = iif(m.value ->> 1 IS NULL, 'pending', 'skipped'), reason = m.value ->> 1, attempts = 0, due_at = NULL,
+       settled_commit = iif(m.value ->> 1 IS NULL, NULL, :number)
+  FROM json_each(:moves) AS m
+ WHERE items.id = m.value ->> 0;
+
+-- name: relinked
+-- Of a slice of the items, what was settled by its links has them judged again. A redirect at depth 0 leads to what is a
+-- start URL itself. Primary keys.
+UPDATE items SET rejudge = 1
+ WHERE id > :after AND id <= :until AND job_id = :job_id
+   AND run = (SELECT run FROM jobs WHERE id = :job_id)
+   AND (status IN ('done', 'consulted') OR (status = 'redirected' AND depth > 0))
+   AND EXISTS (SELECT 1 FROM records AS r
+                WHERE r.job_id = items.job_id AND r.run = items.run AND r.item_id = items.id);
+
+-- name: first_chunk
+-- Index chunks_job.
+SELECT c.id, c.run, c.deepest, j.commit_no FROM jobs AS j JOIN chunks AS c ON c.job_id = j.id AND c.run = j.run
+ WHERE j.id = :job_id ORDER BY c.id LIMIT 1;
 
 -- name: new_run
 UPDATE jobs
@@ -299,9 +312,9 @@ SELECT coalesce(max(depth), 0) FROM chunks WHERE job_id = :job_id AND run = coal
 -- Homes hold few jobs: a scan.
 SELECT id, changing FROM jobs WHERE changing IS NOT NULL;
 
--- name: bounds
+-- name: commit_no
 -- Primary key.
-SELECT bounds, commit_no, public_id FROM jobs WHERE id = :job_id;
+SELECT commit_no FROM jobs WHERE id = :job_id;
 
 -- name: sizes
 SELECT coalesce(sum(size), 0) FROM records
