@@ -6,6 +6,7 @@ import random
 import signal
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from tests.kit.process import Fault, Holdfast, assert_promise, assert_rows, until
@@ -28,6 +29,15 @@ STEPS = [
     )
     for nth in (1, 7)
 ]
+STEPS += [
+    Fault(at=point, do=action, nth=2, helped=True)
+    for point, action in (
+        (FaultPoint.MID_ROWS, "kill"),
+        (FaultPoint.MID_ROWS, "half"),
+        (FaultPoint.AFTER_ROWS, "kill"),
+    )
+]
+STEPS.append(Fault(at=FaultPoint.IN_TRANSACTION, nth=20, helped=True))
 
 
 def rows_in(path):
@@ -81,13 +91,13 @@ def test_a_reader_sees_rows_within_a_checkpoint(holdfast, server, target):
     assert len(rows_in(target)) == 200
 
 
-@pytest.mark.parametrize(
-    "fault", STEPS, ids=lambda fault: f"{fault.at}-{fault.do}-{fault.nth}".replace(" ", "-")
-)
+@pytest.mark.parametrize("fault", STEPS, ids=lambda fault: "-".join(fault.arguments).replace(" ", "-"))
 def test_a_kill_at_a_step_leaves_no_row_twice_and_none_out(holdfast, server, target, fault):
     # given a crawl with rows, killed at the step
+    server.delay_s = 0.01 * fault.helped
     command = (server.start, "-o", str(target))
     holdfast.crawl_and_die(*command, fault=fault)
+    server.delay_s = 0.0
     assert_noted(holdfast, target)
 
     # then the same command carries on with the same file
@@ -97,7 +107,8 @@ def test_a_kill_at_a_step_leaves_no_row_twice_and_none_out(holdfast, server, tar
     assert_promise(holdfast, server)
 
 
-def test_kills_at_random_times(tmp_path, target):
+@pytest.mark.parametrize("helped", [False, True])
+def test_kills_at_random_times(tmp_path, target, helped):
     print(f"FAULTS_SEED={SEED} repeats this")
     rng = random.Random(SEED)
     with (
@@ -108,7 +119,7 @@ def test_kills_at_random_times(tmp_path, target):
         command = (server.start, "-o", str(target))
         for _ in range(10):
             goal = server.served + rng.randrange(30, 120)
-            running = holdfast.crawl(*command)
+            running = holdfast.crawl(*command, fault=Fault(helped=True) if helped else None)
             until(lambda goal=goal: server.served >= goal, f"{goal} requests", running=running)
             time.sleep(rng.uniform(0.0, 0.02))
             holdfast.kill(running)
@@ -228,3 +239,41 @@ def test_two_files_of_one_job_are_two(holdfast, server, target):
     assert_whole(holdfast, server, target)
     assert holdfast.crawl(server.start, "-o", str(other)).ended().code == 0
     assert_whole(holdfast, server, other)
+
+
+def helpers(running):
+    """Processes that a crawl has started."""
+    tasks = Path(f"/proc/{running.pid}/task").glob("*/children")
+    return [child for task in tasks for child in task.read_text(encoding="ascii").split()]
+
+
+def test_whoever_makes_the_rows_may_die(holdfast, server, target):
+    # given a crawl whose rows are made by another process
+    server.delay_s = 0.03
+    running = holdfast.crawl(server.start, "-o", str(target), fault=Fault(helped=True))
+    until(lambda: target.exists() and target.stat().st_size > 10_000, "some rows", running=running)
+    (helper,) = helpers(running)
+
+    # when that one is killed, then the crawl makes them itself again
+    os.kill(int(helper), signal.SIGKILL)
+    server.delay_s = 0.0
+    ended = running.ended()
+    assert (ended.code, ended.err) == (0, "")
+    assert_whole(holdfast, server, target)
+
+
+def test_whoever_makes_the_rows_goes_with_the_crawl(holdfast, server, target):
+    server.delay_s = 0.03
+    running = holdfast.crawl(server.start, "-o", str(target), fault=Fault(helped=True))
+    until(lambda: target.exists() and target.stat().st_size > 10_000, "some rows", running=running)
+    (helper,) = helpers(running)
+    holdfast.kill(running)
+    until(lambda: b"crew" not in command_line(helper), "it ended, too")
+
+
+def command_line(pid):
+    """What runs there; nothing if nothing does."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -67,6 +67,8 @@ class Fault:
     url: str | None = None
     break_fsync: int | None = None
     clock: Path | None = None
+    helped: bool = False
+    """Rows are made by another process from the first commit on."""
     slice: int | None = None
     """So few rows at a time in a change of many."""
 
@@ -78,6 +80,8 @@ class Fault:
             value = getattr(self, name)
             if value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
+        if self.helped:
+            words.append("--helped")
         return words
 
 

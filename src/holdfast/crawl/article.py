@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from holdfast.crawl.charset import as_utf8, detect
+from holdfast.crawl.nesting import tree_of
 
 _MAIN: Final = ("main, [role=main]", "article", "[itemprop=articleBody]")
 _ENOUGH: Final = 0.25
@@ -41,7 +42,7 @@ _FEW_CHARS: Final = 160
 
 def article(body: bytes, charset_hint: str | None) -> LexborNode | None:
     """The element that holds the main part of an HTML body. Nothing of the page is shared with anybody else."""
-    tree = LexborHTMLParser(as_utf8(body, detect(body, charset_hint)))
+    tree = tree_of(as_utf8(body, detect(body, charset_hint)))
     root = tree.body or tree.root
     if root is None:
         return None

@@ -3,39 +3,39 @@
 The file's rows stand in the order of the commits. A commit stands first; then its rows are appended; the commit after
 it notes how far the file had come. So after a crash the file is as long as the ledger says, or longer: it is cut back
 to what is noted, and the rows of later commits are appended anew. docs/explanation/promise.md has the protocol.
+
+Where another process makes the rows (output.lines), the file follows some commits behind.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from holdfast.domain.commit import Location, Streamed, exchanges
+from holdfast.domain.errors import HoldfastError
 from holdfast.domain.item import Handled
 from holdfast.domain.job import Job
-from holdfast.output.export import Source, Table, refuse_emptied, stored_body
-from holdfast.output.formats import sound
+from holdfast.output.export import Source, Table, refuse_emptied
 from holdfast.output.growing import GrowingFile, InUse, Unfit
+from holdfast.output.lines import LineMaker
 from holdfast.output.target import refused
 from holdfast.ports.faults import FaultPoint, reached
-from holdfast.ports.ledger import RecordRow
-from holdfast.ports.segments import DamagedRecord, Exchange, Reading
+from holdfast.ports.segments import Exchange, Reading
 
 log = logging.getLogger(__name__)
 
 ENDING: Final = ".jsonl"
 _COMMITS: Final = 20
 """Commits whose rows are read from the ledger at a time when catching up."""
-_PIECE: Final = 1024 * 1024
-_BIG: Final = 1024 * 1024
-"""The text of a larger body is made on a thread: so long nobody else's page may wait."""
 _LOOKS: Final = 60
 """How often a file is tried that another process writes to: one whose claim has just ended may be at its last rows."""
 _LOOK_S: Final = 0.05
 _NOWHERE: Final = Location("", 0, 0)
+_BEHIND: Final = 50
+"""Commits that the file may be behind, where another process makes its rows; then the crawl waits for it."""
 
 
 class Stream:
@@ -52,9 +52,17 @@ class Stream:
         # Rows that are made otherwise are another file, though it has the same name: it is begun anew.
         self._noted_as = f"{self._path}#{table.version}" if table.version else str(self._path)
         self._stands = Streamed(self._noted_as, 0, 0, 0, 0)
-        self._given_up = False
-        self.damaged: list[str] = []
+        self._turn = asyncio.Lock()
+        self._until = 0
+        self._asked = asyncio.Event()
+        self._moved = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+        self._lines = LineMaker(source.segments, job, table.row_of)
+
+    @property
+    def damaged(self) -> list[str]:
         """Rows that stand in the file without text, because the stored body is damaged."""
+        return self._lines.damaged
 
     @property
     def path(self) -> Path:
@@ -72,8 +80,8 @@ class Stream:
         """Take the file up, or begin it anew, and append what is missing. One that fails is left to `finish`."""
         try:
             await self._catch_up(until, over)
-        except OSError as error:
-            self._give_up(f"can't be written ({error.strerror or error})")
+        except (OSError, HoldfastError) as error:
+            self._give_up(_refusal(error))
 
     async def follow(self, until: int, handled: Sequence[Handled]) -> None:
         """Append the rows of a commit that has just been made."""
@@ -84,9 +92,35 @@ class Stream:
             if not file.still_there():
                 self._give_up("was moved or replaced")
                 return
-            await self._append(file, until, _in_memory(handled))
-        except OSError as error:
-            self._give_up(f"can't be written ({error.strerror or error})")
+            self._until = until
+            if self._following is None:
+                await self._append(file, until, _in_memory(handled))
+                await self._lines.ask_for_help()
+                if self._lines.has_help:
+                    self._following = asyncio.create_task(self._follow_behind())
+            else:
+                self._asked.set()
+                await self._not_far_behind()
+        except (OSError, HoldfastError) as error:
+            self._give_up(_refusal(error))
+
+    async def _follow_behind(self) -> None:
+        while (file := self._file) is not None:
+            await self._asked.wait()
+            self._asked.clear()
+            try:
+                while file is self._file and self._stands.commit_no < self._until:
+                    await self._append(file, min(self._until, self._stands.commit_no + _COMMITS), {})
+                    self._moved.set()
+            except (OSError, HoldfastError) as error:
+                self._give_up(_refusal(error))
+            self._moved.set()
+
+    async def _not_far_behind(self) -> None:
+        while self._file is not None and self._until - self._stands.commit_no > _BEHIND:
+            self._moved.clear()
+            self._asked.set()
+            await self._moved.wait()
 
     # -- at the end
 
@@ -104,7 +138,11 @@ class Stream:
         return self._stands
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of whoever helped."""
+        if self._following is not None and self._following is not asyncio.current_task():
+            self._following.cancel()
+        self._following = None
+        self._lines.close()
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -151,41 +189,30 @@ class Stream:
 
     async def _append(self, file: GrowingFile, until: int, bodies: Mapping[int, Reading]) -> None:
         """The rows of the next commits, up to one of them; all or, where that fails, none."""
-        records = await self._source.ledger.written(
-            self._job.id, after=self._stands.commit_no, until=until, kind=self._table.kind
-        )
-        lines: list[bytes] = []
-        size = 0
-        try:
-            for number, record in enumerate(records, 1):
-                lines.append(line := await self._line(record, bodies.get(record.item.id)))
-                size += len(line)
-                if size >= _PIECE:
-                    file.append(b"".join(lines))
-                    lines, size = [], 0
-                if not number % 50:
-                    await asyncio.sleep(0)
-            if lines:
-                file.append(b"".join(lines))
-        except BaseException:
-            file.cut_back(self._stands)
-            raise
-        rows = self._stands.rows + len(records)
-        self._stands = Streamed(self._stands.path, until, file.bytes, file.crc, rows)
-        reached(FaultPoint.AFTER_ROWS, self._stands)
-
-    async def _line(self, record: RecordRow, reading: Reading | None) -> bytes:
-        if record.data.get("size", 0) > _BIG:
-            return await asyncio.to_thread(self._row, record, reading)
-        return self._row(record, reading)
-
-    def _row(self, record: RecordRow, reading: Reading | None) -> bytes:
-        if reading is None:
+        async with self._turn:
+            if until <= self._stands.commit_no or file is not self._file:
+                return
+            records = await self._source.ledger.written(
+                self._job.id, after=self._stands.commit_no, until=until, kind=self._table.kind
+            )
             try:
-                reading = stored_body(self._source.segments, self._job, record)
-            except DamagedRecord as error:
-                self.damaged.append(f"{record.item.url}: {error}")
-        return orjson.dumps(sound(self._table.row_of(record, reading)), option=orjson.OPT_APPEND_NEWLINE)
+                async with aclosing(self._lines.pieces(records, bodies)) as pieces:
+                    async for piece in pieces:
+                        if file is not self._file:
+                            return
+                        file.append(piece)
+            except BaseException:
+                if file is self._file:
+                    file.cut_back(self._stands)
+                raise
+            rows = self._stands.rows + len(records)
+            self._stands = Streamed(self._stands.path, until, file.bytes, file.crc, rows)
+            reached(FaultPoint.AFTER_ROWS, self._stands)
+
+
+def _refusal(error: OSError | HoldfastError) -> str:
+    said = getattr(error, "strerror", None)
+    return f"can't be written ({said or error})"
 
 
 def _in_memory(handled: Sequence[Handled]) -> dict[int, Reading]:

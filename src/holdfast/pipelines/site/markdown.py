@@ -69,7 +69,7 @@ class MarkdownFiles:
         facts = Facts.of("page", data)
         if not facts.html:
             plain = text(body, facts.content_type, data["charset"])
-            return plain if facts.content == Kind.MARKDOWN else fenced(plain)
+            return plain if facts.content == Kind.MARKDOWN or not plain else fenced(plain)
         root = article(body, data["charset"] or None)
         if root is None:
             return ""
@@ -81,7 +81,7 @@ class MarkdownFiles:
 
 
 def _name(url: str, facts: Facts) -> FileName | None:
-    if facts.content not in {Kind.HTML, Kind.MARKDOWN} and facts.essence != _PLAIN:
+    if facts.content not in {Kind.HTML, Kind.MARKDOWN, Kind.PDF} and facts.essence != _PLAIN:
         return None
     name = file_name(url, facts.content_type, html=facts.html)
     return replace(name, path=_as_markdown(name.path), apart=name.apart and _as_markdown(name.apart))
