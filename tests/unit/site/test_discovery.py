@@ -11,6 +11,7 @@ from tests.unit.site.web_of_dict import START, crawl, handle, item, moved, page,
 from holdfast.domain.item import Consulted, Done, Failed, Redirected, Skipped
 from holdfast.domain.job import Limits
 from holdfast.pipelines.site.discovery import Discovery
+from holdfast.pipelines.site.handler import LISTS_AT_A_TIME
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.fetcher import FetchFailed
@@ -361,3 +362,27 @@ def test_markdown_links_are_links():
     assert isinstance(outcome, Done)
     assert found(outcome) == [("a", "page", 1, None), ("https://o.org/", "page", 1, "external")]
     assert (outcome.records[0].data["kind"], outcome.records[0].data["title"]) == ("markdown", "T")
+
+
+def test_few_sitemaps_are_in_memory_at_a_time():
+    busy = most = 0
+
+    async def all_at_once():
+        nonlocal busy, most
+        handler, web = crawl({})
+        fetch = web.fetch
+
+        async def slowly(request):
+            nonlocal busy, most
+            if request.url.endswith(".xml"):
+                busy += 1
+                most = max(most, busy)
+                await asyncio.sleep(0.001)
+                busy -= 1
+            return await fetch(request)
+
+        web.fetch = slowly
+        await asyncio.gather(*(handler.handle(source(f"{START}{n}.xml")) for n in range(20)))
+
+    asyncio.run(all_at_once())
+    assert most == LISTS_AT_A_TIME

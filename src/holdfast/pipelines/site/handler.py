@@ -1,5 +1,6 @@
 """One URL, from robots.txt to its outcome: the way is here, what a body gives is decided in its kind's room."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -24,6 +25,9 @@ from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import UNWANTED, Fetcher, FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
 from holdfast.ports.segments import NOT_MODIFIED, Reading
+
+LISTS_AT_A_TIME = 2
+"""So many sitemaps and the like are asked for and read at a time."""
 
 
 class SiteHandler:
@@ -59,6 +63,8 @@ class SiteHandler:
             self._throttle = Throttle(clock, target=self._pace.target, max_delay_s=self._pace.max_delay_s)
         self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
+        # Each may hold fifty thousand addresses until it is committed.
+        self._lists = asyncio.Semaphore(LISTS_AT_A_TIME)
         self._room = ReadingRoom(self._spec, token_of(agent), belonging)
         self._reread = run.reread
 
@@ -95,7 +101,11 @@ class SiteHandler:
         refusal = await self._refusal(item) or self._trap(item)
         if refusal is not None:
             return refusal
-        outcome = await self._asked(item)
+        if item.kind == PAGE:
+            outcome = await self._asked(item)
+        else:
+            async with self._lists:
+                outcome = await self._asked(item)
         if isinstance(outcome, Failed):
             self._belonging.families.forget(item.url)
         return outcome
