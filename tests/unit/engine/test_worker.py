@@ -14,6 +14,7 @@ from holdfast.domain.errors import LeaseLost, StorageFailed, StorageFull
 from holdfast.domain.item import Done, Failed, Record, Redirected, RetryAt, Skipped
 from holdfast.domain.job import NO_START_PAGE, Limits, Pace
 from holdfast.domain.states import Action, Status
+from holdfast.engine.batch import FINDING_BYTES
 from holdfast.ports.pipeline import HostPace
 
 NEVER = 10**9
@@ -241,6 +242,21 @@ async def test_large_pages_are_committed_before_they_fill_the_memory(leap, tmp_p
         await rig.submit(*names(40), new=new_job(checkpoints=CheckpointPolicy(items=1000)))
         await rig.work()
         assert (await rig.reasons())[1:5] == ["size"] * 4
+        assert max(await rig.batches()) <= 8 + 4
+        assert (await rig.job()).counters.done == 40
+
+
+async def test_pages_with_many_links_are_committed_before_those_fill_the_memory(leap, tmp_path):
+    """The same links on all of them: they weigh as long as they wait, whether they are new or not."""
+    async with rigged(tmp_path, leap) as rig:
+        links = tuple(found(f"out/{n}", 1, skip="external") for n in range(200))
+        rig.site.links = dict.fromkeys(
+            names(40), links * (HELD_BYTES // FINDING_BYTES // 8 // len(links) + 1)
+        )
+        rig.segments.before_append = lambda _: asyncio.sleep(10.0)
+        await rig.submit(*names(40), new=new_job(checkpoints=CheckpointPolicy(items=1000)))
+        await rig.work()
+        assert "size" in await rig.reasons()
         assert max(await rig.batches()) <= 8 + 4
         assert (await rig.job()).counters.done == 40
 

@@ -51,11 +51,13 @@ def robots_line(job: Job, url: str, robots_txt: Reading) -> str | None:
     return deciding_line(robots_txt.body, agent, url)
 
 
-def beyond_the_judge(reason: str, url: str) -> str | None:
+def beyond_the_judge(reason: str, url: str) -> str | None:  # noqa: PLR0911 - one for each reason
     """Why an address was left out that no rule of the judge shuts out; None for any other reason."""
     match reason:
         case SkipReason.NOFOLLOW:
             return "each page that links to it asks not to follow that link (--follow-nofollow does)"
+        case "mime":
+            return "when it was its turn, it was of a type that this crawl doesn't keep (--mime, --no-mime)"
         case Trap.LOOP:
             return "the page that it was found on names, below itself, the very directories that it lies in"
         case Trap.BARREN:
