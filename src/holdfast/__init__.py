@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         StorageFailed,
         StorageFull,
         UnknownJob,
+        UnknownKind,
         UsageError,
         WrongState,
     )
@@ -42,6 +43,7 @@ __all__ = [
     "StorageFailed",
     "StorageFull",
     "UnknownJob",
+    "UnknownKind",
     "UsageError",
     "WrongState",
     "open",

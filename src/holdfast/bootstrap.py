@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast.domain.errors import AccessRefused, HomeError
-from holdfast.domain.job import Job
+from holdfast.domain.job import Job, NewJob
 from holdfast.domain.retry import Backoff, RetryPolicy
 from holdfast.engine.tools import Tools
 from holdfast.pipelines.site.pipeline import SitePipeline
+from holdfast.pipelines.site.spec import KIND
 from holdfast.ports.jobs import Jobs
-from holdfast.ports.pipeline import Handler, PipelineRun
+from holdfast.ports.pipeline import Handler, Pipeline, PipelineRun
 from holdfast.settings import FetchSettings, Settings, variable
 from holdfast.stores.sqlite.connection import FILE_NAME, Database
 from holdfast.stores.sqlite.jobs import SqliteJobs
@@ -29,7 +30,9 @@ from holdfast.web.warc import WarcSegments
 from holdfast.web.warc.names import job_folder
 
 if TYPE_CHECKING:
-    from holdfast.pipelines.site.spec import SiteSpec
+    from holdfast.crawl.reach import Reach
+    from holdfast.pipelines.plugin.pipeline import PluginPipeline
+    from holdfast.ports.fetcher import Fetcher
     from holdfast.web.transfer import FetchLimits
     from holdfast.web.ways import Ways
 
@@ -83,6 +86,7 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
     _look_at(path, create=create)
     clock = SystemClock()
     database = Database(path)
+    pipelines = Pipelines()
     workers = LockedWorkers(path)
     tools = Tools(
         jobs=SqliteJobs(database),
@@ -90,8 +94,8 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
         segments=WarcSegments(path, clock, segment_bytes=settings.storage.segment_bytes),
         workers=workers,
         clock=clock,
-        pipeline=SitePipeline(),
-        open_handler=lambda run: _site_handler(run, settings, clock),
+        pipeline_of=pipelines.of,
+        open_handler=lambda run: _handler(run, pipelines, settings, clock),
         another_ledger=lambda: SqliteLedger(Database(path)),
         times=settings.times,
         min_free_bytes=settings.storage.min_free_bytes,
@@ -128,20 +132,51 @@ def tls_roots(settings: Settings) -> Path:
     return settings.fetch.ca_file or Path(trusted_roots())
 
 
-def look_at_reach(spec: Mapping[str, Any], settings: Settings) -> None:
+class Pipelines:
+    """Who knows what to do with jobs of which kind. Plugins are looked for when the first job of theirs is used."""
+
+    def __init__(self) -> None:
+        self._site = SitePipeline()
+        self._plugins: dict[tuple[str, str | None], PluginPipeline] = {}
+
+    def of(self, kind: str, spec: Mapping[str, Any]) -> Pipeline:
+        """The pipeline of such a job; UnknownKind says what to install."""
+        return self._site if kind == KIND else self.plugin(kind, spec)
+
+    def plugin(self, kind: str, spec: Mapping[str, Any]) -> "PluginPipeline":
+        """Likewise, of a kind that is none of ours."""
+        from holdfast.pipelines.plugin.finding import of_job
+        from holdfast.pipelines.plugin.pipeline import PluginPipeline
+
+        key = kind, spec.get("place")
+        if key not in self._plugins:
+            self._plugins[key] = PluginPipeline(of_job(*key))
+        return self._plugins[key]
+
+
+def look_at_reach(job: Job | NewJob, settings: Settings) -> None:
     """AccessRefused where the files, variables and proxies that a job refers to can't be used as they are now.
+
+    UnknownKind where nobody here knows what to do with it.
 
     For commands that are about to run it, before they change anything.
     """
-    from holdfast.pipelines.site.spec import SiteSpec
-
-    _ways(SiteSpec.from_json(spec), settings, SystemClock())
+    Pipelines().of(job.kind, job.spec)
+    _ways(job.spec, settings, SystemClock())
     roots = settings.fetch.ca_file
     if roots is not None and not os.access(roots, os.R_OK):
         raise AccessRefused(f"HOLDFAST_CA_FILE={roots} can't be read; name a file of certificates in PEM")
 
 
-def _ways(spec: "SiteSpec", settings: Settings, clock: SystemClock) -> "Ways":
+def _reach_of(spec: Mapping[str, Any]) -> "Reach":
+    """The part that the specs of all kinds have."""
+    from holdfast.crawl import stored
+    from holdfast.crawl.reach import Reach
+
+    return stored.from_json(Reach, spec.get("reach", {}))
+
+
+def _ways(spec: Mapping[str, Any], settings: Settings, clock: SystemClock) -> "Ways":
     from holdfast.web.access.cookies import Jar
     from holdfast.web.access.files import AccessFile, read_access, read_cookies
     from holdfast.web.access.proxies import proxies_of
@@ -149,13 +184,13 @@ def _ways(spec: "SiteSpec", settings: Settings, clock: SystemClock) -> "Ways":
     from holdfast.web.guard import Guard
     from holdfast.web.ways import Ways
 
-    reach = spec.reach
+    reach = _reach_of(spec)
     file = settings.access if reach.access is None else Path(reach.access)
     said = AccessFile(Access(), ()) if file is None else read_access(file.expanduser(), variable)
     cookies = [] if reach.cookies is None else read_cookies(Path(reach.cookies), clock.wall())
     lends = file is not None or cookies or reach.keep_cookies
     return Ways(
-        guard=None if reach.allow_private else Guard.around(spec.start_urls),
+        guard=None if reach.allow_private else Guard.around(spec.get("start_urls", ())),
         headers=reach.header_pairs(),
         credentials=Credentials(said.access, Jar(cookies), keep=reach.keep_cookies) if lends else None,
         proxies=proxies_of(reach.proxies or said.proxies, variable),
@@ -169,23 +204,35 @@ def user_agent(job: Job) -> str:
     return own or USER_AGENT
 
 
-def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> Handler:
-    from holdfast.pipelines.site.handler import SiteHandler
-    from holdfast.pipelines.site.spec import SiteSpec
-    from holdfast.web.curl import CurlFetcher
+def _handler(run: PipelineRun, pipelines: Pipelines, settings: Settings, clock: SystemClock) -> Handler:
+    from holdfast.crawl.asking import Means
 
     _keep_freed_memory()
     _look_for_cycles_seldom()
-    fetch, spec = settings.fetch, SiteSpec.from_json(run.job.spec)
-    fetcher = CurlFetcher(
-        user_agent(run.job),
+    means = Means(clock, random.random, _retries(settings.fetch))
+    if run.job.kind != KIND:
+        from holdfast.pipelines.plugin.handler import PluginHandler
+
+        plugin = pipelines.plugin(run.job.kind, run.job.spec)
+        asking = _fetcher(run.job, settings, clock), means
+        return PluginHandler(run, plugin.visitor(run.job.spec), plugin.phases, asking)
+    from holdfast.pipelines.site.handler import SiteHandler
+
+    return SiteHandler(run, _fetcher(run.job, settings, clock), clock, random.random, means.policy)
+
+
+def _fetcher(job: Job, settings: Settings, clock: SystemClock) -> "Fetcher":
+    from holdfast.web.curl import CurlFetcher
+
+    fetch = settings.fetch
+    return CurlFetcher(
+        user_agent(job),
         clock,
-        limits=_fetch_limits(fetch, spec.reach.bandwidth, run.job.pace.concurrency),
-        connections=max(run.job.pace.concurrency, _kept_connections()),
+        limits=_fetch_limits(fetch, _reach_of(job.spec).bandwidth, job.pace.concurrency),
+        connections=max(job.pace.concurrency, _kept_connections()),
         ca_file=None if fetch.ca_file is None else str(fetch.ca_file),
-        ways=_ways(spec, settings, clock),
+        ways=_ways(job.spec, settings, clock),
     )
-    return SiteHandler(run, fetcher, clock, random.random, _retries(fetch))
 
 
 def _fetch_limits(fetch: FetchSettings, bandwidth: int | None, concurrency: int) -> "FetchLimits":

@@ -326,7 +326,7 @@ class Rig:
             segments=self.segments,
             workers=FakeWorkers(),
             clock=self.clock,
-            pipeline=self.site,
+            pipeline_of=lambda _kind, _spec: self.site,
             open_handler=open_handler,
             another_ledger=_no_keeper,
             times=self.times,

@@ -85,7 +85,7 @@ async def _resume(home: "Home", found: Job, time_limit: float | None, here: "Her
     from holdfast.cli.foreground import run_here
     from holdfast.engine.start import finish_change, take_up
 
-    look_at_reach(found.spec, home.settings)
+    look_at_reach(found, home.settings)
     await finish_change(home.tools, found)
     found = await freed(home, found)
     if found.status is not Status.PENDING:
@@ -147,7 +147,7 @@ def restart(job: str | None, no_run: bool, output: Output | None, json: bool, qu
         here = await listening(shown, ask)
         found = await freed(home, await home.tools.jobs.find(job))
         if not no_run:
-            look_at_reach(found.spec, home.settings)
+            look_at_reach(found, home.settings)
         fresh = await begin_anew(home.tools, found)
         shown.say(
             f"restarting job {fresh.short_id} from nothing; what it had ({counted(found)}) is forgotten."
@@ -186,7 +186,7 @@ def retry(
         here = await listening(shown, ask)
         found = await freed(home, await home.tools.jobs.find(job))
         if not no_run:
-            look_at_reach(found.spec, home.settings)
+            look_at_reach(found, home.settings)
         count = await put_back(home.tools, found, which)
         found = await home.tools.ledger.job(found.id)
         if not count:

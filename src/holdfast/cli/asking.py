@@ -1,6 +1,6 @@
 """From the options of a crawl to the job that is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,14 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Durability, Limits, NewJob, Pace
 
 if TYPE_CHECKING:
-    from holdfast.pipelines.site.reach import Reach
+    from holdfast.crawl.reach import Reach
+    from holdfast.plugin import Pipeline
 
 _FILES = ("access", "cookies")
 FIXED = frozenset({"strip_params", "mime", "discovery.sitemaps", "discovery.feeds", "discovery.llms"})
 """What makes it another crawl, by its place in the spec: changing it takes --fresh."""
+MAX_STARTS = 1_000
+"""So many of the addresses with which a pipeline begins are noted in what was asked for; all of them become items."""
 
 
 def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
@@ -46,11 +49,53 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
             follow_nofollow=options["follow_nofollow"],
         ),
     )
+    return _new_job((KIND, identity(name, spec), FIXED), spec.to_json(), options)
+
+
+def run_asked_for(pipeline: str, typed: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> NewJob:
+    """Likewise, of a pipeline that somebody else wrote, by its kind or place; `typed` are its own options."""
+    from holdfast.pipelines.plugin.finding import made, named, options_of
+
+    plugin, place = named(pipeline)
+    return plugin_asked_for(made(plugin, options_of(plugin, typed)), place, options)
+
+
+def plugin_asked_for(pipeline: "Pipeline", place: str | None, options: Mapping[str, Any]) -> NewJob:
+    """Likewise, of a pipeline in hand."""
+    from holdfast.pipelines.plugin.finding import TYPES, kept_options
+    from holdfast.pipelines.plugin.spec import FIXED, PluginSpec, identity
+    from holdfast.pipelines.plugin.visiting import VisitFailed, Visitor
+
+    name = options["name"]
+    if name is not None:
+        checked_name(name)
+    try:
+        leads = Visitor(pipeline).first_leads()
+    except VisitFailed as error:
+        raise UsageError(f"the pipeline {pipeline.kind!r} can't begin: {error}") from error
+    spec = PluginSpec(
+        start_urls=tuple(dict.fromkeys(url for _, url in leads[:MAX_STARTS])),
+        options=kept_options(pipeline),
+        columns={column: TYPES[of_type] for column, of_type in pipeline.columns.items()},
+        place=place,
+        ignore_robots=options["ignore_robots"],
+        user_agent=_user_agent(options["user_agent"], options["contact"]),
+        reach=_reach(options),
+    )
+    known_by = (pipeline.kind, identity(name, pipeline.kind, spec.options), FIXED)
+    return _new_job(known_by, spec.to_json(), options)
+
+
+def _new_job(
+    known_by: tuple[str, str, frozenset[str]], spec: Mapping[str, Any], options: Mapping[str, Any]
+) -> NewJob:
+    """With what is asked of every job: `known_by` are its kind, its identity, and what of its spec is fixed."""
+    kind, identity, fixed = known_by
     return NewJob(
-        kind=KIND,
-        identity=identity(name, spec),
-        spec=spec.to_json(),
-        name=name,
+        kind=kind,
+        identity=identity,
+        spec=spec,
+        name=options["name"],
         limits=Limits(
             max_pages=options["max_pages"],
             max_depth=options["max_depth"],
@@ -59,10 +104,10 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
             host_pages=options["host_pages"],
             host_bytes=options["host_bytes"],
         ),
-        pace=_pace(FAST if all(map(on_loopback, spec.start_urls)) else POLITE, options),
+        pace=_pace(FAST if all(map(on_loopback, spec["start_urls"])) else POLITE, options),
         checkpoints=CheckpointPolicy(options["checkpoint_items"], options["checkpoint_seconds"]),
         durability=Durability(options["durability"]),
-        fixed=FIXED,
+        fixed=fixed,
     )
 
 
@@ -118,7 +163,7 @@ def _target(default: Pace, per_host: int, options: Mapping[str, Any]) -> float |
 
 
 def _reach(options: Mapping[str, Any]) -> "Reach":
-    from holdfast.pipelines.site.reach import Reach
+    from holdfast.crawl.reach import Reach
 
     access, cookies = (None if path is None else str(path.absolute()) for path in map(options.get, _FILES))
     return Reach(

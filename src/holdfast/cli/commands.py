@@ -10,6 +10,7 @@ from holdfast.cli.params import common
 
 _WHERE = {
     "crawl": "crawl",
+    "run": "run",
     "ls": "ls",
     "show": "show",
     "why": "why",
@@ -33,6 +34,7 @@ _WHERE = {
 }
 _SAYS = {
     "crawl": "Crawl a site; the same command again resumes.",
+    "run": "Run a pipeline of one's own.",
     "ls": "List the jobs.",
     "show": "Show one job: counters, hosts, errors, checkpoints.",
     "why": "Tell what became of a URL, and why.",

@@ -41,20 +41,25 @@ def crawl(urls: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - as cl
     Exit codes: 0 completed, 1 failed, 2 wrong usage or state, 3 paused or shut down,
                 4 time limit reached, 5 cancelled
     """  # noqa: D301 - click wants a real backspace there
-    from holdfast.cli.foreground import Ask
-
     context = click.get_current_context()
     try:
         new = asked_for(urls, options)
     except UsageError as error:
         raise blamed(error, context) from None
+    return carried_out(new, options)
+
+
+def carried_out(new: NewJob, options: Mapping[str, Any]) -> int:
+    """Work on the job that was asked for, here, until it ends; gives the exit code."""
+    from holdfast.cli.foreground import Ask
+
     output = options["output"]
     if output is not None:
         output.check()
 
     from holdfast.bootstrap import look_at_reach
 
-    look_at_reach(new.spec, settings_here())
+    look_at_reach(new, settings_here())
 
     async def work(home: "Home") -> int:
         return await _crawl(home, new, options, Ask(options["json"], output))
@@ -121,7 +126,8 @@ def _begins(started: "Started") -> str:
     urls = job.spec["start_urls"]
     more = f" and {plural(len(urls) - 1, 'other')}" if len(urls) > 1 else ""
     pace = f", {job.pace.delay_s:g} s between requests to a host" if job.pace.delay_s else ""
-    return f"job {job.short_id}: crawling {clean(urls[0])}{more}{pace}."
+    doing = "crawling" if "scope" in job.spec else f"{job.kind}, from"
+    return f"job {job.short_id}: {doing} {clean(urls[0])}{more}{pace}."
 
 
 def _keeps(job: Job, new: NewJob, shown: "Screen") -> None:

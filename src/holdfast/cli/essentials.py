@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.show import limits, pace
 from holdfast.domain.job import Job
-from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.pipelines.plugin.spec import PluginSpec
+from holdfast.pipelines.site.spec import KIND, SiteSpec
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 def essentials(job: Job) -> tuple[tuple[str, str], ...]:
     """What a crawl was asked for beside its start URLs: what differs from the defaults, and the bounds."""
+    if job.kind != KIND:
+        asked = PluginSpec.from_json(job.spec)
+        options = tuple((name, str(value)) for name, value in asked.options.items())
+        return (("pipeline", job.kind), *options, ("limits", limits(job)), ("pace", pace(job)))
     spec = SiteSpec.from_json(job.spec)
     differing = [word for word in _differing(spec) if word[0] not in {"start urls", "scope"}]
     return (("scope", spec.scope.value), *differing, ("limits", limits(job)), ("pace", pace(job)))

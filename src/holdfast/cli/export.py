@@ -110,18 +110,18 @@ async def exported(
         case _:
             from holdfast.output.export import export
 
-            return await export(read_from, job, pages.pages(job, fields), output.path, advance)
+            return await export(read_from, job, pages.rows(job, fields), output.path, advance)
 
 
 def stream(home: "Home", job: Job, output: Output) -> "Stream | None":
     """A file of rows that grows while the job runs; None for a format that has to be written as a whole."""
-    from holdfast.cli.pages import pages
+    from holdfast.cli.pages import rows
     from holdfast.output.formats import ending_of
     from holdfast.output.stream import ENDING, Stream
 
     if output.folder is not None or ending_of(output.path) != ENDING:
         return None
-    return Stream(source(home), job, pages(job), output.path)
+    return Stream(source(home), job, rows(job), output.path)
 
 
 async def end(rows: "Stream", job: Job, shown: Screen) -> int:
@@ -130,7 +130,7 @@ async def end(rows: "Stream", job: Job, shown: Screen) -> int:
         stands = await rows.finish(job)
     finally:
         rows.close()
-    shown.say(_said(job, f"{plural(stands.rows, 'page')} to {rows.path}", stands.bytes))
+    shown.say(_said(job, f"{plural(stands.rows, rows.unit)} to {rows.path}", stands.bytes))
     return _damage(rows.damaged)
 
 

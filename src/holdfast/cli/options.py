@@ -61,7 +61,21 @@ def option(*names: str, **how: Any) -> Callable[[str], Callable[[FC], FC]]:  # n
 
 def crawl_options(command: FC) -> FC:
     """All options of a crawl."""
-    for heading, options in reversed(_HEADINGS.items()):
+    return _with(command, _HEADINGS)
+
+
+def run_options(command: FC) -> FC:
+    """Those of them that have nothing to do with what a crawl follows and what its rows are."""
+    headings = {
+        heading: tuple(add for add in options if add not in _FOR_SITES)
+        for heading, options in _HEADINGS.items()
+        if heading not in _ABOUT_SITES
+    }
+    return _with(command, headings)
+
+
+def _with(command: FC, headings: "dict[str, tuple[Add, ...]]") -> FC:
+    for heading, options in reversed(headings.items()):
         for add in reversed(options):
             command = add(heading)(command)
     return command
@@ -75,7 +89,22 @@ FIELD_HOW: Final[dict[str, Any]] = {
     "help": "A column of one's own, such as price='number css:.price'; also xpath: and regex:. May be given again.",
 }
 
-_HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
+Add = Callable[[str], Callable[[Any], Any]]
+"""Adds an option under a heading."""
+
+_CONFIG = option(
+    "--config",
+    type=FILE,
+    expose_value=False,
+    metavar="FILE",
+    help="Options and named crawls [default: holdfast.toml, here or in a directory above].",
+)
+_FIELD = option(*FIELD, **FIELD_HOW)
+_FORMAT = option("--format", **FORMAT)
+_ABOUT_SITES: Final = {"Where it begins", "What belongs to it", "Discovery"}
+_FOR_SITES: Final = {_CONFIG, _FIELD, _FORMAT}
+
+_HEADINGS: dict[str, tuple[Add, ...]] = {
     "Where it begins": (
         option(
             "-i",
@@ -87,13 +116,7 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
     ),
     "The job": (
         option("--name", metavar="N", help="Call the job N; the same name is the same job."),
-        option(
-            "--config",
-            type=FILE,
-            expose_value=False,
-            metavar="FILE",
-            help="Options and named crawls [default: holdfast.toml, here or in a directory above].",
-        ),
+        _CONFIG,
         option("--fresh", is_flag=True, help="Start a new job, whatever is there."),
         option("--wait", is_flag=True, help="If another process works on the job, wait for it."),
         option("--yes", is_flag=True, help="Apply other rules to a job that is there without asking."),
@@ -284,14 +307,14 @@ _HEADINGS: dict[str, tuple[Callable[[str], Callable[[Any], Any]], ...]] = {
         ),
     ),
     "Output": (
-        option(*FIELD, **FIELD_HOW),
+        _FIELD,
         option(
             "-o",
             "--output",
             help="Write the pages to FILE; .jsonl grows while the crawl runs, others are written at the end.",
             **OUTPUT,
         ),
-        option("--format", **FORMAT),
+        _FORMAT,
         option("--json", is_flag=True, help="Print one JSON object on stdout at the end."),
         option("--quiet", is_flag=True, help="Nothing on stderr but warnings and errors."),
     ),

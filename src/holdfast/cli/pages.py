@@ -2,21 +2,25 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.crawl.fields import Field
 from holdfast.crawl.structured import COLUMNS as STRUCTURED
+from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Job
 from holdfast.output.cdxj import Entry
 from holdfast.output.export import Table
 from holdfast.output.formats import ColumnType
 from holdfast.output.report.figures import Seen
 from holdfast.output.tree import Tree
+from holdfast.pipelines.plugin.rows import ROW, row_of
+from holdfast.pipelines.plugin.spec import PluginSpec
 from holdfast.pipelines.site.markdown import MarkdownFiles
 from holdfast.pipelines.site.mirror import Mirror
 from holdfast.pipelines.site.places import Facts, Lookup
 from holdfast.pipelines.site.rows import COLUMNS, Whence, extractor, page_row
-from holdfast.pipelines.site.spec import SiteSpec
+from holdfast.pipelines.site.spec import KIND, SiteSpec
 from holdfast.ports.ledger import Ledger, RecordRow
 from holdfast.ports.segments import Reading
 
@@ -30,11 +34,44 @@ _TYPES = {
     "noindex": ColumnType.FLAG,
     **dict.fromkeys(STRUCTURED, ColumnType.JSON),
 }
+_BY_NAME = {
+    "text": ColumnType.TEXT,
+    "whole": ColumnType.WHOLE,
+    "real": ColumnType.REAL,
+    "flag": ColumnType.FLAG,
+    "json": ColumnType.JSON,
+}
+
+
+def rows(job: Job, more: Sequence[str] = ()) -> Table:
+    """What the job is there for: the pages of a crawl, the records of a pipeline of one's own."""
+    return pages(job, more) if job.kind == KIND else records(job, more)
+
+
+def records(job: Job, more: Sequence[str] = ()) -> Table:
+    """What somebody's own pipeline made of its pages. No plugin is needed for that."""
+    if more:
+        raise UsageError(f"--field is for crawls; the columns of {job.kind!r} are what its pipeline makes")
+    columns = PluginSpec.from_json(job.spec).columns
+    types = {"url": ColumnType.TEXT} | {name: _BY_NAME[of_type] for name, of_type in columns.items()}
+    return Table(ROW, types, _RecordRow(tuple(columns)), unit="record")
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordRow:
+    """Makes those rows, in whatever process."""
+
+    columns: tuple[str, ...]
+
+    def __call__(self, record: RecordRow, reading: Reading | None) -> dict[str, Any]:
+        del reading
+        return row_of(self.columns, record.item.url, record.data)
 
 
 def pages(job: Job, more: Sequence[str] = ()) -> Table:
-    """The rows of a job, with its fields; `more` adds some, or puts others in the place of those of their names."""
-    row = _PageRow((*SiteSpec.from_json(job.spec).fields, *more))
+    """The pages of a job, with its fields; `more` adds some, or puts others in the place of those of their names."""
+    own = SiteSpec.from_json(job.spec).fields if job.kind == KIND else ()
+    row = _PageRow((*own, *more))
     wanted = row.wanted
     columns = {name: _TYPES.get(name, ColumnType.TEXT) for name in COLUMNS}
     columns |= {field.name: _type(field) for field in wanted.fields}
@@ -82,6 +119,8 @@ def entry_of(record: RecordRow) -> Entry:
 
 def tree_of(form: str, ledger: Ledger, job: Job) -> Tree:
     """The folder of files of that form, with the job's pages up to its last commit."""
+    if job.kind != KIND:
+        raise UsageError(f"--format {form} is for crawls; write the records of {job.kind!r} to a .jsonl, say")
 
     async def lookup(fingerprints: Sequence[bytes]) -> Mapping[bytes, tuple[str, Mapping[str, Any]]]:
         return await ledger.addressed(job.id, fingerprints, run=job.run, upto=job.commit_no)

@@ -85,7 +85,13 @@ async def _figures(
     await refuse_half_restarted(home.tools, job)
     tools = home.tools
     sources = Sources(
-        tools.jobs, tools.ledger, tools.segments, tools.pipeline, tools.workers, tools.clock, seen
+        tools.jobs,
+        tools.ledger,
+        tools.segments,
+        tools.pipeline_of(job.kind, job.spec),
+        tools.workers,
+        tools.clock,
+        seen,
     )
     return await gather(sources, job, Asked(read_links, essentials(job), __version__), progress)
 

@@ -56,7 +56,7 @@ def rescan(
         here = await listening(shown, ask)
         found = await freed(home, await home.tools.jobs.find(job))
         if not no_run:
-            look_at_reach(found.spec, home.settings)
+            look_at_reach(found, home.settings)
         fresh = await begin_anew(home.tools, found, keep)
         shown.say(
             f"run {fresh.run} of job {fresh.short_id}: asking again for "

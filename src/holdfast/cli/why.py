@@ -56,6 +56,11 @@ def why(job_and_url: tuple[str, ...], json: bool) -> None:
 
     async def work(home: "Home") -> None:
         found = await home.tools.jobs.find(jobs[0] if jobs else None)
+        if "scope" not in found.spec:
+            raise UsageError(
+                f"why is for crawls, and job {found.short_id} is of the kind {found.kind!r}; "
+                f"`holdfast show --failed {found.short_id}` lists what failed"
+            )
         answer = await _answer(home, found, steps)
         if json:
             from holdfast.cli.outcome import json_line

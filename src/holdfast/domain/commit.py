@@ -88,7 +88,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class HostQueue:
-    """A host that has items waiting."""
+    """A host that has items waiting in a phase."""
 
     id: int
     name: str
@@ -98,6 +98,8 @@ class HostQueue:
     """That were had of it."""
     bytes: int = 0
     """Of their bodies."""
+    stage: int = 0
+    """The phase, by number, before which none of its items is handled: a host has a queue for each phase."""
 
 
 @dataclass(frozen=True, slots=True)

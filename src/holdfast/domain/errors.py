@@ -8,6 +8,7 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   ├── JobHeld               a living process works on it: wait, or stop that one
 │   ├── HalfRestarted         a restart of it was interrupted: restart it again
 │   ├── SpecChanged           the same job with another scope: start afresh
+│   ├── UnknownKind           its pipeline isn't installed: install it
 │   └── AccessRefused         secrets, cookies or proxies that can't be used as they are given
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
 ├── DamagedJob                the ledger's row of that job can't be read, those of others can     (exit 1)
@@ -27,6 +28,10 @@ class UsageError(HoldfastError):
     """The request can't be met as it was made."""
 
     exit_code = 2
+
+
+class UnknownKind(UsageError):
+    """Nobody here knows what to do with jobs of that kind. What they have can be read all the same."""
 
 
 class WrongState(UsageError):

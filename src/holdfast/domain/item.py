@@ -39,6 +39,8 @@ class Found:
     skip: str | None = None
     lastmod: str | None = None
     """When it changed last, as whoever named it says: a W3C date, as written."""
+    stage: int = 0
+    """In which phase of the job it is handled at the earliest, by number."""
 
 
 @dataclass(frozen=True, slots=True)

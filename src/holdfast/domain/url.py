@@ -153,6 +153,11 @@ def fingerprint(url: str) -> bytes:
     return blake2b(url.encode(), digest_size=16).digest()
 
 
+def fingerprint_as(kind: str, url: str) -> bytes:
+    """Likewise for a canonical URL that is another item for each kind as which it is asked for."""
+    return fingerprint(f"{kind} {url}")
+
+
 def origin(url: str) -> str:
     """Scheme, host and port of a canonical URL: whom to ask, the key of politeness and of robots.txt."""
     return url[: url.find("/", 8)]

@@ -68,6 +68,7 @@ class Feeder:
         self._crew = crew
         self._meetings: set[asyncio.Task[None]] = set()
         self._phases: deque[str] = deque()
+        self._stage = 0
         self._due_at: float | None = None
         self._hosts_upto = 0
         self._make_room_at = 0.0
@@ -101,7 +102,8 @@ class Feeder:
             if isinstance(entry.outcome, RetryAt):
                 self._due_at = min(entry.outcome.due_at, self._due_at or entry.outcome.due_at)
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
-        self._frontier.welcome(committed.hosts, now=now, wall=wall)
+        hosts = [host for host in committed.hosts if host.stage <= self._stage]
+        self._frontier.welcome(hosts, now=now, wall=wall)
         self._frontier.changed.ring()
 
     async def stop(self) -> None:
@@ -116,7 +118,7 @@ class Feeder:
         phases = deque(self._handler.phases)
         if self._job.phase in phases:
             while phases.popleft() != self._job.phase:
-                pass
+                self._stage += 1
         else:
             await self._crew.enter(phases.popleft())
         self._phases = phases
@@ -140,6 +142,7 @@ class Feeder:
             latest=wall + DUE_CAP_S,
             limit=MAX_DUE,
             taken=self._frontier.put_already,
+            stage=self._stage,
         )
         for item in await self._recalled(due):
             self._frontier.put(item, now=self._tools.clock.monotonic())
@@ -157,7 +160,7 @@ class Feeder:
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""
         wall = self._crew.steady.now()
-        due = await self._tools.ledger.next_due(self._crew.lease, now=since)
+        due = await self._tools.ledger.next_due(self._crew.lease, now=since, stage=self._stage)
         return due if due is None or due <= wall + DUE_CAP_S else wall
 
     async def _look_further(self) -> bool:
@@ -179,8 +182,17 @@ class Feeder:
             return True
         self._due_at = await self._next_due(since=0.0)
         if self._due_at is None:
-            await self._crew.enter(self._phases.popleft() if self._phases else None)
+            await self._next_phase()
         return False
+
+    async def _next_phase(self) -> None:
+        """What waited for it is brought in once the checkpoint says that it has begun."""
+        if not self._phases:
+            await self._crew.enter(None)
+            return
+        await self._crew.enter(self._phases.popleft())
+        self._stage += 1
+        self._frontier.changed.ring()
 
     async def _more_hosts(self) -> bool:
         """As many hosts as fit, in rounds by their ids; False where a round has come to its end with none.
@@ -191,7 +203,9 @@ class Feeder:
             self._frontier.crowded = False
         now, wall = self._tools.clock.monotonic(), self._crew.steady.now()
         limit = min(MAX_HOSTS_ASKED, self._frontier.room)
-        hosts = await self._tools.ledger.queued_hosts(self._crew.lease, after=self._hosts_upto, limit=limit)
+        hosts = await self._tools.ledger.queued_hosts(
+            self._crew.lease, after=self._hosts_upto, limit=limit, stage=self._stage
+        )
         self._hosts_upto = hosts[-1].id if len(hosts) == limit else 0
         self._frontier.beyond = bool(self._hosts_upto)
         fresh = [host for host in hosts if self._frontier.lane(host.id) is None]

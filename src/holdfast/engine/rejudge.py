@@ -21,7 +21,7 @@ async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]
         return Rejudged()
     reading = await asyncio.to_thread(read_body, tools, job, row)
     record = Record(row.kind, row.data)
-    return Rejudged(tuple(tools.pipeline.relink(job, cursor(), item, record, reading)))
+    return Rejudged(tuple(tools.pipeline_of(job.kind, job.spec).relink(job, cursor(), item, record, reading)))
 
 
 def read_body(tools: Tools, job: Job, row: RecordRow) -> Reading | None:

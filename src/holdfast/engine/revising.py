@@ -93,7 +93,7 @@ def taken_over(tools: Tools, job: Job, new: NewJob) -> tuple[NewJob, Revision | 
             f"this is not how job {job.short_id} was started: the {names} would change. "
             "Repeat the command as it was, or start a new job with --fresh."
         )
-    revised = tools.pipeline.revised(job.spec, new.spec)
+    revised = tools.pipeline_of(job.kind, new.spec).revised(job.spec, new.spec)
     return replace(new, spec=revised.spec), _revision(job, new.limits, revised)
 
 
@@ -141,7 +141,7 @@ def _tell(told: Preview, rules: _Rules, slice_: Slice) -> None:
 
 
 async def _unknown(tools: Tools, job: Job, new: NewJob) -> list[Found]:
-    seeds = tools.pipeline.seeds(new.spec, new.limits)
+    seeds = tools.pipeline_of(job.kind, new.spec).seeds(new.spec, new.limits)
     known = await tools.ledger.known(job.id, [seed.fingerprint for seed in seeds])
     return [seed for seed in seeds if seed.skip is None and seed.fingerprint not in known]
 
@@ -154,7 +154,7 @@ async def carry_on(tools: Tools, job_id: int) -> None:
     revision, after = found
     job = await tools.ledger.job(job_id)
     rules = await _rules(tools, job, job.spec, job.limits, revision)
-    seeds = tools.pipeline.seeds(job.spec, job.limits) if revision.begins else []
+    seeds = tools.pipeline_of(job.kind, job.spec).seeds(job.spec, job.limits) if revision.begins else []
     while found is not None:
         slice_ = await tools.jobs.standings(job_id, after=after)
         moves = [
@@ -172,11 +172,12 @@ async def _rules(
     tools: Tools, job: Job, spec: Mapping[str, Any], limits: Limits, revision: Revision
 ) -> _Rules:
     cursor = await tools.ledger.cursor(job.id)
-    verdict, before = tools.pipeline.verdict, replace(limits, max_depth=revision.max_depth)
+    pipeline = tools.pipeline_of(job.kind, spec)
+    verdict, before = pipeline.verdict, replace(limits, max_depth=revision.max_depth)
     return _Rules(
         was=verdict(revision.spec, before, cursor),
         now=verdict(spec, limits, cursor),
-        judged=tools.pipeline.judged,
+        judged=pipeline.judged,
         readmitted=revision.readmitted,
     )
 

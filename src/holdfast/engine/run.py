@@ -49,6 +49,8 @@ async def run(tools: Tools, job: Job, worker_id: str, stop: Stop, rows: RowStrea
     Raises JobHeld if somebody else was first, LeaseLost if somebody took over, StorageFull and StorageFailed; the last
     commit stands in each case.
     """
+    # Before anything is claimed: where nobody knows what to do, nothing is to be done.
+    tools.pipeline_of(job.kind, job.spec)
     with _present(tools, worker_id):
         claim = await tools.ledger.claim(job.id, worker_id, now=tools.clock.wall())
         if claim is None:

@@ -118,7 +118,7 @@ async def start(
     if job is None:
         submit = tools.jobs.submit_fresh if fresh else tools.jobs.submit
         public_id = uuid7(int(now * 1000), random(10))
-        seeds = tools.pipeline.seeds(new.spec, new.limits)
+        seeds = tools.pipeline_of(new.kind, new.spec).seeds(new.spec, new.limits)
         return Started(await submit(new, seeds, public_id=public_id, phase=QUEUED, now=now), Step.SUBMIT)
     new, revision = taken_over(tools, job, new)
     told = None if revision is None else await preview(tools, job, new, revision)
@@ -176,7 +176,7 @@ async def rescan(tools: Tools, job: Job, keep: int) -> Job:
         whole[segment.name] = min(segment.committed, await good_length(tools, job, segment))
         if segment.synced < whole[segment.name]:
             await asyncio.to_thread(tools.segments.settle, job, segment.name)
-    seeds = tools.pipeline.seeds(job.spec, job.limits)
+    seeds = tools.pipeline_of(job.kind, job.spec).seeds(job.spec, job.limits)
     now = tools.clock.wall()
     await tools.jobs.rescan(job.id, seeds, whole, keep=keep, phase=QUEUED, now=now)
     await finish_change(tools, job)
@@ -215,7 +215,7 @@ async def restart(tools: Tools, job: Job) -> Job:
     Its files go while nobody can claim it: later they might be those of another claim. A crash in between leaves rows
     or bodies that nobody reads, and a job that says so.
     """
-    seeds = tools.pipeline.seeds(job.spec, job.limits)
+    seeds = tools.pipeline_of(job.kind, job.spec).seeds(job.spec, job.limits)
     await tools.jobs.empty(job.id)
     tools.segments.remove(job)
     return await tools.jobs.restart(job.id, seeds, phase=QUEUED, now=tools.clock.wall())

@@ -1,7 +1,8 @@
 """What the engine is handed to run a job with: every port it uses, wired by bootstrap."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from holdfast.domain.lease import LeaseTimes
 from holdfast.ports.clock import Clock
@@ -21,7 +22,8 @@ class Tools:
     segments: Segments
     workers: Workers
     clock: Clock
-    pipeline: Pipeline
+    pipeline_of: Callable[[str, Mapping[str, Any]], Pipeline]
+    """The pipeline of a job of that kind with that spec; UnknownKind if nobody here has it."""
     open_handler: Callable[[PipelineRun], Handler]
     another_ledger: Callable[[], Ledger]
     """A ledger with a connection of its own, for the keeper's thread."""

@@ -64,7 +64,7 @@ async def check_records(tools: Tools, job: Job, report: Report) -> Mapping[str, 
             report.links += one.links
         report.add(*await examiner.strays(examined))
         report.records += len(rows)
-        report.pages += sum(row.status == "done" for row in rows)
+        report.pages += sum(row.status == "done" and not row.ordinal for row in rows)
         report.progress.more(len(rows))
     return places
 
@@ -76,6 +76,7 @@ class Examiner:
         self._tools = tools
         self._job = job
         self._cursor = cursor
+        self._pipeline = tools.pipeline_of(job.kind, job.spec)
         self._seen = Seen()
         self._shut_out = Seen()
         """Those that are items and stand shut out: nobody needs to ask again for a link that is shut out as well."""
@@ -123,7 +124,7 @@ class Examiner:
         """Where the stored body leads to."""
         row, seen, shut_out = examined.row, self._seen, self._shut_out
         try:
-            findings = self._tools.pipeline.relink(
+            findings = self._pipeline.relink(
                 self._job, self._cursor, row.item, Record(row.kind, row.data), reading
             )
             for found in findings:

@@ -11,14 +11,16 @@ from holdfast.domain.errors import DamagedJob, SpecChanged
 from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Status
 from holdfast.library.job import Job
-from holdfast.library.options import CrawlOptions, asked
+from holdfast.library.options import CrawlOptions, asked, asked_to_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from holdfast.bootstrap import Home
     from holdfast.domain.job import Job as Stored
+    from holdfast.domain.job import NewJob
     from holdfast.engine.revising import Preview
+    from holdfast.plugin import Pipeline
 
 
 @asynccontextmanager
@@ -75,11 +77,39 @@ class Holdfast:
         **options: Unpack[CrawlOptions],
     ) -> Job:
         """The job that `crawl` would work on: pending, and whoever wants may `run` it; or completed already."""
+        return await self._started(asked(urls, options), fresh=fresh, wait=wait, yes=yes)
+
+    async def run(
+        self,
+        pipeline: "Pipeline",
+        *,
+        fresh: bool = False,
+        wait: bool = False,
+        yes: bool = False,
+        **options: Unpack[CrawlOptions],
+    ) -> Job:
+        """Likewise with a pipeline of one's own, until it is done; the job is known by its name, else by its fields."""
+        job = await self.submit_run(pipeline, fresh=fresh, wait=wait, yes=yes, **options)
+        return await job.run() if job.status == Status.PENDING else job
+
+    async def submit_run(
+        self,
+        pipeline: "Pipeline",
+        *,
+        fresh: bool = False,
+        wait: bool = False,
+        yes: bool = False,
+        **options: Unpack[CrawlOptions],
+    ) -> Job:
+        """The job that `run` would work on."""
+        return await self._started(asked_to_run(pipeline, options), fresh=fresh, wait=wait, yes=yes)
+
+    async def _started(self, new: "NewJob", *, fresh: bool, wait: bool, yes: bool) -> Job:
         from holdfast.engine.start import start  # noqa: PLC0415
 
         started = await start(
             self._home.tools,
-            asked(urls, options),
+            new,
             fresh=fresh,
             wait=wait,
             random=os.urandom,

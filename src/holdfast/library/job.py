@@ -1,11 +1,11 @@
 """A job in hand: how it stands, running and steering it, and what it has."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from holdfast.domain.checkpoint import Counters
 from holdfast.domain.errors import HoldfastError
@@ -143,6 +143,20 @@ class Job:
             if stopped or not follow:
                 return
             await asyncio.sleep(self._home.tools.times.poll_s)
+
+    async def records(self) -> AsyncIterator[Mapping[str, Any]]:
+        """What a pipeline of one's own made of the pages: the rows of an export, in the order of their commits."""
+        from holdfast.cli.pages import records  # noqa: PLC0415
+
+        table, upto = records(self._stored), 0
+        await self.refresh()
+        while upto < self._stored.commit_no:
+            until = min(self._stored.commit_no, upto + _COMMITS)
+            for record in await self._home.tools.ledger.written(
+                self._stored.id, after=upto, until=until, kind=table.kind
+            ):
+                yield table.row_of(record, None)
+            upto = until
 
     async def export(
         self, path: str | PathLike[str], *, folder: Literal["markdown", "mirror"] | None = None

@@ -3,9 +3,14 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.domain.job import NewJob
+
+if TYPE_CHECKING:
+    import click
+
+    from holdfast.plugin import Pipeline
 
 
 class CrawlOptions(TypedDict, total=False):
@@ -38,26 +43,44 @@ class CrawlOptions(TypedDict, total=False):
     durability: Literal["process", "power"]
 
 
-NOT_HERE = frozenset({"config", "fresh", "wait", "yes", "input", "output", "format", "json", "quiet"})
+NOT_HERE = frozenset({"set", "config", "fresh", "wait", "yes", "input", "output", "format", "json", "quiet"})
 """Options of the command that mean nothing here, or stand beside the others as parameters of their own."""
 
 
 def asked(urls: Sequence[str], options: Mapping[str, Any]) -> NewJob:
     """The job that the keywords describe, checked as if they had been typed. UsageError names what is wrong."""
-    import click  # noqa: PLC0415 - `import holdfast` costs nothing until it is used
-
-    from holdfast.cli.asking import asked_for  # noqa: PLC0415
+    from holdfast.cli.asking import asked_for  # noqa: PLC0415 - `import holdfast` costs nothing until it is used
     from holdfast.cli.crawl import crawl  # noqa: PLC0415
+
+    params = _read(crawl, [], options)
+    params.pop("urls")
+    return asked_for(tuple(urls), params)
+
+
+def asked_to_run(pipeline: "Pipeline", options: Mapping[str, Any]) -> NewJob:
+    """Likewise, for a pipeline of one's own."""
+    from holdfast.cli.asking import plugin_asked_for  # noqa: PLC0415 - likewise
+    from holdfast.cli.run import run  # noqa: PLC0415
+    from holdfast.pipelines.plugin.finding import place_of  # noqa: PLC0415
+
+    place = place_of(type(pipeline))
+    return plugin_asked_for(pipeline, place, _read(run, [pipeline.kind], options))
+
+
+def _read(command: "click.Command", words: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The command's parameters, by click's names for them."""
+    import click  # noqa: PLC0415 - likewise
+
     from holdfast.cli.crawlfile import checked  # noqa: PLC0415
 
-    context = click.Context(crawl, info_name="crawl", obj={})
+    context = click.Context(command, info_name=command.name, obj={})
     given = {name: _plain(value) for name, value in options.items() if value is not None}
-    context.default_map = checked(crawl, context, given, where="crawl()", folder=Path(), strangers=NOT_HERE)
+    where = f"{command.name}()"
+    context.default_map = checked(command, context, given, where=where, folder=Path(), strangers=NOT_HERE)
     with context:
         # Not the command's own: a holdfast.toml that lies about is no business of a program.
-        click.Command.parse_args(crawl, context, [])
-    context.params.pop("urls")
-    return asked_for(tuple(urls), context.params)
+        click.Command.parse_args(command, context, words)
+    return dict(context.params)
 
 
 def _plain(value: object) -> object:

@@ -35,6 +35,8 @@ class Table:
     row_of: RowOf
     version: str = ""
     """Tells apart tables that make other rows of the same records."""
+    unit: str = "page"
+    """What a row is called before a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ async def export(source: Source, job: Job, table: Table, path: Path, on_progress
                     on_progress(count)
         size = file.tell()
         await refuse_emptied(source, job)
-    return Exported(path, count, "page", size, tuple(damaged))
+    return Exported(path, count, table.unit, size, tuple(damaged))
 
 
 async def refuse_emptied(source: Source, job: Job) -> None:

@@ -69,6 +69,11 @@ class Stream:
         """As it was named."""
         return self._shown
 
+    @property
+    def unit(self) -> str:
+        """What a row is called before a person."""
+        return self._table.unit
+
     # -- while the job runs
 
     @property

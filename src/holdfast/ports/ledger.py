@@ -94,18 +94,27 @@ class Ledger(Protocol):
         Cheap enough for four times a second.
         """
 
-    async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
+    # `stage` is the number of the phase that the claim is in: what belongs to a later one waits.
+
+    async def queued_hosts(self, lease: Lease, *, after: int, limit: int, stage: int = 0) -> list[HostQueue]:
         """Hosts with items that may be handled at once, by id from `after` on."""
 
     async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Items of a host that may be handled at once, the shallowest and oldest first, without those taken."""
 
     async def take_due(
-        self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]
+        self,
+        lease: Lease,
+        *,
+        now: float,
+        latest: float,
+        limit: int,
+        taken: Collection[int],
+        stage: int = 0,
     ) -> list[Item]:
         """Items whose stored due time has come. A due time beyond `latest` (a clock jumped) counts as come."""
 
-    async def next_due(self, lease: Lease, *, now: float) -> float | None:
+    async def next_due(self, lease: Lease, *, now: float, stage: int = 0) -> float | None:
         """The earliest stored due time of an item that waits."""
 
     async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:

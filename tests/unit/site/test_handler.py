@@ -191,7 +191,7 @@ def test_rules_that_cannot_be_had_of_a_host_that_answered_before_are_waited_for(
         handler, _ = crawl({"https://example.com/robots.txt": FetchFailed("connect_refused", transient=True)})
         for _ in range(20):
             yield await handler.handle(item(host_answered=True))
-            handler._robots._known.clear()
+            handler._asker.robots._known.clear()
 
     async def outcomes():
         return [outcome async for outcome in ask_often()]
@@ -222,7 +222,7 @@ def told_to_wait():
 def test_a_page_that_says_so_again_while_its_host_answers_others_waits_alone():
     async def story():
         handler, _ = crawl({START: told_to_wait(), START + "other": page()})
-        clock = handler._setbacks._clock = StillClock()
+        clock = handler._asker.setbacks._clock = StillClock()
         first = await handler.handle(item())
         assert first.host_due_at is not None
         await handler.handle(item(START + "other"))
@@ -244,7 +244,7 @@ def test_a_page_that_says_so_again_while_its_host_answers_others_waits_alone():
 def test_too_many_requests_concern_the_host_whoever_hears_it():
     async def story():
         handler, _ = crawl({START: reply(429), START + "other": page()})
-        clock = handler._setbacks._clock = StillClock()
+        clock = handler._asker.setbacks._clock = StillClock()
         await handler.handle(item())
         clock.pass_by(7200.0)
         await handler.handle(item(START + "other"))
@@ -482,7 +482,7 @@ def test_a_crawl_delay_that_could_not_be_had_at_first_is_asked_for_again():
         handler, _ = crawl({ROBOTS: [reply(503), slow], START: page()})
         first = await handler.meet("https://example.com")
         assert first.delay_s == 0.5
-        clock = handler._clock = handler._robots._clock = StillClock()
+        clock = handler._asker._clock = handler._asker.robots._clock = StillClock()
         clock.pass_by(first.until - clock.now)
         assert await handler.meet("https://example.com") == HostPace(
             1, 3.0, until=clock.now + 24 * 3600, machine="example.com"
@@ -494,7 +494,7 @@ def test_a_crawl_delay_that_could_not_be_had_at_first_is_asked_for_again():
 def test_while_robots_cannot_be_had_nothing_is_fetched_and_at_last_everything_fails():
     async def until_the_end() -> None:
         handler, web = crawl({ROBOTS: reply(503), START: page()})
-        clock = handler._clock = handler._robots._clock = StillClock()
+        clock = handler._asker._clock = handler._asker.robots._clock = StillClock()
         for tries in range(1, RetryPolicy().robots.tries):
             outcome = await handler.handle(item())
             assert isinstance(outcome, RetryAt)

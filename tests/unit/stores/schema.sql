@@ -79,6 +79,8 @@ CREATE TABLE hosts (
     id       INTEGER PRIMARY KEY,
     chunk_id INTEGER NOT NULL REFERENCES chunks (id),
     name     TEXT    NOT NULL,
+    -- Its items wait for the phase of this number: a phase's queue of a host is a row of its own, so that items needn't say.
+    stage    INTEGER NOT NULL DEFAULT 0 CHECK (stage >= 0),
     queued   INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
     settled  INTEGER NOT NULL DEFAULT 0 CHECK (settled >= 0),
     -- Pages that were had of it, and the bytes of their bodies: what its budget is counted by.
@@ -87,7 +89,7 @@ CREATE TABLE hosts (
     -- It gave a response once: if it is silent later, that is its outage and not its items' fault.
     answered INTEGER NOT NULL DEFAULT 0 CHECK (answered IN (0, 1)),
     due_at   REAL,
-    UNIQUE (chunk_id, name)
+    UNIQUE (chunk_id, name, stage)
 ) STRICT;
 CREATE INDEX hosts_queued ON hosts (chunk_id, id) WHERE queued > 0;
 CREATE TABLE items (

@@ -295,7 +295,7 @@ HOT = {
     "noted": "INTEGER PRIMARY KEY",
     "take": "SEARCH i USING INDEX items_ready (chunk_id=? AND host_id=?)",
     "take_due": "items_waiting",
-    "next_due": "SEARCH items USING COVERING INDEX items_waiting (chunk_id=? AND due_at>?)",
+    "next_due": "SEARCH i USING INDEX items_waiting (chunk_id=? AND due_at>?)",
     "take_rejudged": "SEARCH i USING INDEX items_rejudge (chunk_id=?)",
     "outside": "SEARCH i USING COVERING INDEX items_outside (job_id=? AND run=? AND id>?)",
     "queued_hosts": "SEARCH h USING INDEX hosts_queued (chunk_id=? AND id>?)",

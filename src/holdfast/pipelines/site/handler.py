@@ -2,25 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from holdfast.crawl.asking import Asker, Manners, Means
 from holdfast.crawl.directives import token_of
-from holdfast.crawl.outage import Outages
-from holdfast.crawl.robots import FOR_GOOD, Robots, Rules, Unknown
-from holdfast.crawl.throttle import Throttle
-from holdfast.domain.item import Failed, Item, Outcome, RetryAt, Skipped
+from holdfast.crawl.reach import DEFAULT_USER_AGENT
+from holdfast.crawl.redirects import REDIRECTS
+from holdfast.crawl.visit import visit
+from holdfast.domain.item import Failed, Item, Outcome, Skipped
 from holdfast.domain.retry import RetryPolicy
-from holdfast.domain.url import hostname, origin
+from holdfast.domain.url import origin
 from holdfast.pipelines.site.again import conditions, stored_page
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
-from holdfast.pipelines.site.judge import ROBOTS
 from holdfast.pipelines.site.mime import MIME
 from holdfast.pipelines.site.reading import ReadingRoom
-from holdfast.pipelines.site.redirects import REDIRECTS, Redirects
-from holdfast.pipelines.site.setbacks import Setbacks, unreachable
-from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, SiteSpec
-from holdfast.pipelines.site.visit import visit
+from holdfast.pipelines.site.redirects import Redirects
+from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import UNWANTED, Fetcher, FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
@@ -46,21 +43,11 @@ class SiteHandler:
         policy: RetryPolicy | None = None,
     ) -> None:
         self._spec = SiteSpec.from_json(run.job.spec)
-        self._pace = run.job.pace
         self._fetcher = fetcher
-        self._clock = clock
-        policy = policy or RetryPolicy()
         agent = self._spec.user_agent or DEFAULT_USER_AGENT
-        self._outages = Outages(clock, jitter, policy)
         keep = {origin(url) for url in self._spec.start_urls} if self._spec.discovery.sitemaps else ()
-        self._robots = Robots(
-            fetcher, clock, jitter, user_agent=agent, policy=policy, outages=self._outages, keep=keep
-        )
-        self._setbacks = Setbacks(clock, jitter, policy, self._outages)
-        self._repace = run.repace
-        self._throttle: Throttle | None = None
-        if self._pace.target is not None:
-            self._throttle = Throttle(clock, target=self._pace.target, max_delay_s=self._pace.max_delay_s)
+        means = Means(clock, jitter, policy or RetryPolicy())
+        self._asker = Asker(run, fetcher, means, Manners(agent, self._spec.ignore_robots, keep))
         self._belonging = belonging = Belonging(self._spec, run.job.limits.max_depth, run.cursor, run.outside)
         self._redirects = Redirects(belonging)
         # Each may hold fifty thousand addresses until it is committed.
@@ -75,30 +62,17 @@ class SiteHandler:
 
     async def close(self) -> None:
         """Let go of connections."""
-        await self._robots.close()
+        await self._asker.close()
         await self._fetcher.close()
         self._room.close()
 
     async def meet(self, host: str) -> HostPace:
-        """Ask for robots.txt. With a crawl-delay: one request at a time, with that delay or ours."""
-        pace = await self._learnt(host)
-        return pace if self._throttle is None else self._throttle.met(host, pace)
-
-    async def _learnt(self, host: str) -> HostPace:
-        pace = HostPace(self._pace.per_host, self._pace.delay_s, machine=hostname(f"{host}/"))
-        if self._spec.ignore_robots:
-            return replace(pace, asked=False)
-        rules = await self._robots.of(host)
-        delay = rules.delay_s if isinstance(rules, Rules) else None
-        if delay is not None:
-            pace = replace(pace, per_host=1, delay_s=max(delay, pace.delay_s))
-        return replace(pace, until=rules.until)
+        """Ask for robots.txt."""
+        return await self._asker.meet(host)
 
     async def handle(self, item: Item) -> Outcome:
         """Whatever the URL comes to. Raises only for what we did wrong."""
-        if item.host_answered and not self._outages.knows(item.host):
-            self._outages.answered(item.host)
-        refusal = await self._refusal(item) or self._trap(item)
+        refusal = await self._asker.refusal(item, anyway=item.kind == ROBOTS_TXT) or self._trap(item)
         if refusal is not None:
             return refusal
         if item.kind == PAGE:
@@ -118,30 +92,23 @@ class SiteHandler:
                 response = await self._answer(item)
         except FetchFailed as failed:
             unwanted = failed.reason == UNWANTED
-            return Skipped(MIME) if unwanted else self._setbacks.unfetched(item, failed)
+            return Skipped(MIME) if unwanted else self._asker.setbacks.unfetched(item, failed)
+        self._asker.answered(item, response)
         status = response.status
-        if self._throttle is not None:
-            pace = self._throttle.answered(item.host, status, response.elapsed_s)
-            if pace is not None:
-                self._repace(item.host_id, pace)
-        if status < 500:  # noqa: PLR2004 - server errors
-            self._outages.answered(item.host)
-        if status < 400:  # noqa: PLR2004 - what was asked for
-            self._setbacks.answered(item.host)
         if 200 <= status < 300:  # noqa: PLR2004 - success
             return await self._room.receive(item, response)
         if stored is not None:
             return await self._room.keep(item, response, stored)
         if status in REDIRECTS:
             return self._redirects.follow(item, response)
-        outcome = self._setbacks.unanswered(item, response)
+        outcome = self._asker.setbacks.unanswered(item, response)
         # It was looked for without anybody having promised it.
         absent = item.kind != PAGE and status < 500 and isinstance(outcome, Failed)  # noqa: PLR2004 - as above
         return Skipped(ABSENT) if absent else outcome
 
     async def _answer(self, item: Item, headers: tuple[tuple[str, str], ...] = ()) -> Response:
         """What was answered for the rules' sake a moment ago isn't asked for twice."""
-        had = self._robots.taken(item.host) if item.kind == ROBOTS_TXT else None
+        had = self._asker.robots.taken(item.host) if item.kind == ROBOTS_TXT else None
         wanted = self._wants if item.kind == PAGE and not self._spec.mime.any else None
         return had or await visit(self._fetcher, Request(item.url, headers, wanted=wanted))
 
@@ -159,15 +126,3 @@ class SiteHandler:
         if response.status != NOT_MODIFIED or not conditions(item):
             return None
         return await stored_page(item, self._reread)
-
-    async def _refusal(self, item: Item) -> Outcome | None:
-        if self._spec.ignore_robots:
-            return None
-        rules = self._robots.known(item.host) or await self._robots.of(item.host)
-        if isinstance(rules, Unknown):
-            if rules.until == FOR_GOOD:
-                return unreachable(rules.reason)
-            due = self._clock.wall() + max(0.0, rules.until - self._clock.monotonic())
-            return RetryAt(due, rules.reason, due, tried=False)
-        allowed = item.kind == ROBOTS_TXT or rules.allows(item.url)
-        return None if allowed else Skipped(ROBOTS)

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
 
-ROBOTS = "robots"
-"""Why an address was skipped when it was its turn: its host's robots.txt forbids it."""
-
-
 class SkipReason(StrEnum):
     """Why a link is not followed. In this order, then the traps: the first that holds is the reason."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.crawl.directives import token_of
 from holdfast.crawl.document import Document, Kind
+from holdfast.crawl.reach import DEFAULT_USER_AGENT
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
 from holdfast.domain.url import join_location
@@ -17,7 +18,7 @@ from holdfast.pipelines.site.links import all_findings, found
 from holdfast.pipelines.site.redirects import redirected_to
 from holdfast.pipelines.site.revising import JUDGED, revised, verdicts
 from holdfast.pipelines.site.seeds import Notes, judge_for
-from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, KIND, SiteSpec
+from holdfast.pipelines.site.spec import KIND, SiteSpec
 from holdfast.ports.pipeline import Revised, Verdict
 from holdfast.ports.segments import Reading
 

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from holdfast.crawl.document import Kind
 from holdfast.crawl.readers import essence_of
+from holdfast.crawl.redirects import MAX_REDIRECTS
 from holdfast.domain.url import Base, fingerprint
 from holdfast.pipelines.site.filenames import FileName
-from holdfast.pipelines.site.redirects import MAX_REDIRECTS
 from holdfast.ports.ledger import RecordRow
 
 Lookup = Callable[[Sequence[bytes]], Awaitable[Mapping[bytes, tuple[str, Mapping[str, Any]]]]]

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
 from holdfast.crawl.document import Kind
+from holdfast.crawl.evidence import facts_of
 from holdfast.crawl.pdf import MAGIC, PdfReader
 from holdfast.crawl.readers import is_pdf, text
 from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record, Skipped
 from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.discovery import PAGE
-from holdfast.pipelines.site.facts import facts_of, page_facts, source_facts
+from holdfast.pipelines.site.facts import page_facts, source_facts
 from holdfast.pipelines.site.families import content
 from holdfast.pipelines.site.leads import Answer, Leads, leads_of
 from holdfast.pipelines.site.mime import MIME

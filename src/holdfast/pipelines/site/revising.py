@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from holdfast.crawl.setbacks import ROBOTS
 from holdfast.pipelines.site.discovery import PAGE
-from holdfast.pipelines.site.judge import ROBOTS, Judge, SkipReason
+from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.pipelines.site.traps import Trap
 from holdfast.ports.pipeline import Revised

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self, TypedDict, Unpack
 
+from holdfast.crawl import stored
+from holdfast.crawl.reach import Reach, check_user_agent
 from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
-from holdfast.pipelines.site import stored
 from holdfast.pipelines.site.discovery import Discovery
 from holdfast.pipelines.site.mime import MimeRules
-from holdfast.pipelines.site.reach import Reach
 from holdfast.pipelines.site.stripping import checked
 from holdfast.pipelines.site.traps import TrapRules
 
 KIND = "site"
 MAX_EXTERNAL = 10_000
-DEFAULT_USER_AGENT = "Holdfast"
-"""The name by which robots.txt may speak of us, unless the job goes by another one."""
 
 _MAX_IDENTITY_CHARS = 400
 
@@ -84,10 +82,7 @@ class SiteSpec:
         for pattern in (*self.include, *self.exclude):
             _checked(pattern)
         checked(self.strip_params)
-        if self.user_agent is not None and not _HEADER_TEXT.fullmatch(self.user_agent):
-            raise UsageError(
-                "a User-Agent is one line of ASCII text, such as 'my-bot (+mailto:me@example.com)'"
-            )
+        check_user_agent(self.user_agent)
         if self.max_external < 0:
             raise UsageError(f"the cap of external links can't be negative, but is {self.max_external}")
 
@@ -118,9 +113,6 @@ def identity(name: str | None, spec: SiteSpec) -> str:
     if len(text) <= _MAX_IDENTITY_CHARS:
         return text
     return f"{text[:_MAX_IDENTITY_CHARS]}#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
-
-
-_HEADER_TEXT = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?")
 
 
 def _checked(pattern: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from holdfast.crawl.directives import token_of
+from holdfast.crawl.reach import DEFAULT_USER_AGENT
 from holdfast.crawl.robots import deciding_line
 from holdfast.domain.item import Item, Record
 from holdfast.domain.job import Job
@@ -11,7 +12,7 @@ from holdfast.pipelines.site.families import IN_A_ROW, KEY_SETS, MANY_KEYS, fami
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.leads import Answer, leads_of
 from holdfast.pipelines.site.seeds import Notes, judge_for
-from holdfast.pipelines.site.spec import DEFAULT_USER_AGENT, SiteSpec
+from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.pipelines.site.traps import Trap, sessionless
 from holdfast.ports.segments import Reading
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.domain.url import fingerprint
+from holdfast.domain.url import fingerprint, fingerprint_as
 from holdfast.ports.ledger import Discrepancy
 from holdfast.stores.sqlite.connection import fetch
 from holdfast.stores.sqlite.statements import statements
@@ -63,7 +63,7 @@ def _disagreements(
 def _addresses(db: apsw.Connection, of_run: Mapping[str, int]) -> Iterator[Discrepancy]:
     after = 0
     while page := fetch(db, SQL["addresses"], {**of_run, "after": after, "limit": PAGE}):
-        for _, url, stored in page:
-            if fingerprint(url) != stored:
+        for _, url, kind, stored in page:
+            if stored not in {fingerprint(url), fingerprint_as(kind, url)}:
                 yield Discrepancy("item", url, "goes by a fingerprint that is another address's")
         after = page[-1][0]

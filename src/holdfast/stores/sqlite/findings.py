@@ -74,14 +74,16 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
     """Write new items, and give their hosts rows. Also how a job gets its first ones."""
     if not new:
         return
-    names = json_rows({found.host for found in new})
+    names = json_rows({(found.host, found.stage) for found in new})
     host_ids = {
-        name: host_id
-        for host_id, name in fetch(db, SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names})
+        (name, stage): host_id
+        for host_id, name, stage in fetch(
+            db, SQL["hosts_named"], {"chunk_id": lease.chunk_id, "names": names}
+        )
     }
     rows = []
     for found in new:
-        host_id = host_ids[found.host]
+        host_id = host_ids[found.host, found.stage]
         change.deepest = max(change.deepest, found.depth)
         rows.append(
             {

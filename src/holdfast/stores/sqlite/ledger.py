@@ -45,9 +45,10 @@ class SqliteLedger:
         """A read by primary keys."""
         return await self._database.run(_wish, lease)
 
-    async def queued_hosts(self, lease: Lease, *, after: int, limit: int) -> list[HostQueue]:
+    async def queued_hosts(self, lease: Lease, *, after: int, limit: int, stage: int = 0) -> list[HostQueue]:
         """Hosts with items that may be handled at once, by id."""
-        found = await self._rows("queued_hosts", {"chunk_id": lease.chunk_id, "after": after, "limit": limit})
+        bindings = {"chunk_id": lease.chunk_id, "after": after, "limit": limit, "stage": stage}
+        found = await self._rows("queued_hosts", bindings)
         return [HostQueue(*row) for row in found]
 
     async def take(self, lease: Lease, host_id: int, *, limit: int, taken: Collection[int]) -> list[Item]:
@@ -61,7 +62,14 @@ class SqliteLedger:
         return [rows.item(row) for row in await self._rows("take", bindings)]
 
     async def take_due(
-        self, lease: Lease, *, now: float, latest: float, limit: int, taken: Collection[int]
+        self,
+        lease: Lease,
+        *,
+        now: float,
+        latest: float,
+        limit: int,
+        taken: Collection[int],
+        stage: int = 0,
     ) -> list[Item]:
         """Items whose stored due time has come, or can't be believed."""
         bindings = {
@@ -70,13 +78,14 @@ class SqliteLedger:
             "latest": latest,
             "limit": limit,
             "taken": json_rows(taken),
+            "stage": stage,
         }
         return [rows.item(row) for row in await self._rows("take_due", bindings)]
 
-    async def next_due(self, lease: Lease, *, now: float) -> float | None:
+    async def next_due(self, lease: Lease, *, now: float, stage: int = 0) -> float | None:
         """The earliest due time ahead."""
-        ((due,),) = await self._rows("next_due", {"chunk_id": lease.chunk_id, "now": now})
-        return None if due is None else float(due)
+        found = await self._rows("next_due", {"chunk_id": lease.chunk_id, "now": now, "stage": stage})
+        return float(found[0][0]) if found else None
 
     async def take_rejudged(self, lease: Lease, *, limit: int, taken: Collection[int]) -> list[Item]:
         """Settled items whose links are to be judged again."""

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from holdfast.crawl.setbacks import ROBOTS
 from holdfast.domain.checkpoint import CheckpointReason
 from holdfast.output.report.reasons import label, meaning, phrase
-from holdfast.pipelines.site.judge import ROBOTS, SkipReason
+from holdfast.pipelines.site.judge import SkipReason
 from holdfast.pipelines.site.traps import Trap
 from holdfast.web import reasons
 

@@ -15,7 +15,7 @@ PRAGMA foreign_key_check;
 
 -- name: addresses
 -- Every item's address and the fingerprint it goes by, a page at a time. Primary key.
-SELECT i.id, i.url, i.fingerprint
+SELECT i.id, i.url, i.kind, i.fingerprint
   FROM items AS i NOT INDEXED
  WHERE i.id > :after AND i.job_id = :job_id AND i.run = :run
  ORDER BY i.id LIMIT :limit;

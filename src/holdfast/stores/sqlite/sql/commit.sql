@@ -38,11 +38,11 @@ UPDATE items SET rejudge = NULL
  WHERE items.id = j.value ->> 0 AND items.depth = j.value ->> 1;
 
 -- name: hosts_named
--- Gives each host of the findings a row and an id. Unique (chunk_id, name).
-INSERT INTO hosts (chunk_id, name)
-SELECT :chunk_id, value FROM json_each(:names) WHERE true
-    ON CONFLICT (chunk_id, name) DO UPDATE SET name = excluded.name
-RETURNING id, name;
+-- Gives each host of the findings a row and an id, in each phase that has any of them. Unique (chunk_id, name, stage).
+INSERT INTO hosts (chunk_id, name, stage)
+SELECT :chunk_id, value ->> 0, value ->> 1 FROM json_each(:names) WHERE true
+    ON CONFLICT (chunk_id, name, stage) DO UPDATE SET name = excluded.name
+RETURNING id, name, stage;
 
 -- name: unmet
 -- The findings that change anything: new ones (id null), and known ones that are nearer now or no longer to be skipped.
@@ -179,7 +179,7 @@ VALUES (:job_id, :path, :run, :commit_no, :bytes, :crc, :rows)
 
 -- name: hosts_with_new
 -- Hosts that this commit gave work. Primary key.
-SELECT id, name, queued, due_at, pages, bytes FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT id, name, queued, due_at, pages, bytes, stage FROM hosts WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: others_unfinished
 -- Whether another chunk of the run still has work. Index chunks_job.

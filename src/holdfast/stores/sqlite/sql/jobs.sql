@@ -256,10 +256,12 @@ SELECT t.status, t.reason, sum(t.count) AS n
  WHERE j.id = :job_id GROUP BY 1, 2 HAVING n > 0 ORDER BY n DESC;
 
 -- name: hosts
--- The largest, those with items queued before the others. Index chunks_job, unique (chunk_id, name).
-SELECT h.name, h.queued, h.settled, h.due_at
+-- The largest, those with items queued before the others, all phases together. Index chunks_job, unique
+-- (chunk_id, name, stage).
+SELECT h.name, sum(h.queued), sum(h.settled), max(h.due_at)
   FROM hosts AS h JOIN chunks AS c ON c.id = h.chunk_id JOIN jobs AS j ON j.id = c.job_id AND c.run = coalesce(:run, j.run)
- WHERE j.id = :job_id ORDER BY h.queued > 0 DESC, h.settled + h.queued DESC, h.id LIMIT :limit;
+ WHERE j.id = :job_id
+ GROUP BY h.chunk_id, h.name ORDER BY sum(h.queued) > 0 DESC, sum(h.settled + h.queued) DESC, min(h.id) LIMIT :limit;
 
 -- name: statuses
 -- Answers that settled an item, by HTTP status: tallied, not counted. Index chunks_job.

@@ -39,8 +39,8 @@ SELECT c.epoch = :epoch AND c.status = 'in_progress', j.desired
 
 -- name: queued_hosts
 -- Hosts that have more than items whose time hasn't come. Index hosts_queued, and for each host one look at items_ready.
-SELECT h.id, h.name, h.queued, h.due_at, h.pages, h.bytes FROM hosts AS h
- WHERE h.chunk_id = :chunk_id AND h.queued > 0 AND h.id > :after
+SELECT h.id, h.name, h.queued, h.due_at, h.pages, h.bytes, h.stage FROM hosts AS h
+ WHERE h.chunk_id = :chunk_id AND h.queued > 0 AND h.id > :after AND h.stage <= :stage
    AND EXISTS (SELECT 1 FROM items AS i
                 WHERE i.chunk_id = h.chunk_id AND i.host_id = h.id AND i.status = 'pending' AND i.due_at IS NULL)
  ORDER BY h.id LIMIT :limit;
@@ -54,16 +54,19 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
  ORDER BY i.depth, i.id LIMIT :limit;
 
 -- name: take_due
--- Index items_waiting.
+-- Index items_waiting; CROSS JOIN, because what is due leads.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, 0, h.answered, i.lastmod, h.pages, h.bytes
-  FROM items AS i JOIN hosts AS h ON h.id = i.host_id
+  FROM items AS i CROSS JOIN hosts AS h ON h.id = i.host_id
  WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND (i.due_at <= :now OR i.due_at > :latest)
+   AND h.stage <= :stage
    AND i.id NOT IN (SELECT value FROM json_each(:taken))
  ORDER BY i.due_at, i.id LIMIT :limit;
 
 -- name: next_due
--- Index items_waiting.
-SELECT min(due_at) FROM items WHERE chunk_id = :chunk_id AND due_at IS NOT NULL AND due_at > :now;
+-- Index items_waiting, up to the first whose phase has begun.
+SELECT i.due_at FROM items AS i CROSS JOIN hosts AS h ON h.id = i.host_id
+ WHERE i.chunk_id = :chunk_id AND i.due_at IS NOT NULL AND i.due_at > :now AND h.stage <= :stage
+ ORDER BY i.due_at LIMIT 1;
 
 -- name: take_rejudged
 -- Index items_rejudge.
@@ -173,8 +176,8 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
  ORDER BY r.item_id, r.ordinal;
 
 -- name: written
--- Records by the commits that wrote them, in the order in which their evidence was stored; none has no evidence. Primary
--- key of commits, index records_place; CROSS JOIN, because the commits are few and lead.
+-- Records by the commits that wrote them, in the order in which the evidence of their items was stored; none is of an item
+-- without any. Primary keys, index records_place; CROSS JOIN, because the commits are few and lead.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
        p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length,
@@ -182,15 +185,16 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
          WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
   FROM jobs AS j
  CROSS JOIN commits AS c ON c.job_id = j.id AND c.run = j.run AND c.number > :after AND c.number <= :until
- CROSS JOIN records AS r INDEXED BY records_place
-    ON r.segment_id = c.segment_id AND r.start >= c.start AND r.start < c.until AND r.kind = :kind
+ CROSS JOIN records AS e INDEXED BY records_place
+    ON e.segment_id = c.segment_id AND e.start >= c.start AND e.start < c.until
+ CROSS JOIN records AS r ON r.job_id = e.job_id AND r.run = e.run AND r.item_id = e.item_id AND r.kind = :kind
   JOIN items AS i ON i.id = r.item_id
   JOIN hosts AS h ON h.id = i.host_id
   LEFT JOIN items AS p ON p.id = i.parent_id
   LEFT JOIN segments AS s ON s.id = r.segment_id
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
  WHERE j.id = :job_id
- ORDER BY c.number, r.start;
+ ORDER BY c.number, e.start, r.ordinal;
 
 -- name: addressed
 -- The records of these addresses, as far as a commit has them. Unique (job_id, run, fingerprint), primary key of records;

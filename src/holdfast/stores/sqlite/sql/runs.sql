@@ -70,12 +70,12 @@ DELETE FROM runs WHERE job_id = :job_id AND run <= :last;
 
 -- name: hosts_of_slice
 -- A row for each host of a slice of the base's items that has none yet. A rescan has still to hear from them.
--- Primary keys, unique (chunk_id, name).
-INSERT INTO hosts (chunk_id, name, answered, due_at)
-SELECT DISTINCT :chunk_id, h.name, iif(:afresh, 0, h.answered), iif(:afresh, NULL, h.due_at)
+-- Primary keys, unique (chunk_id, name, stage).
+INSERT INTO hosts (chunk_id, name, stage, answered, due_at)
+SELECT DISTINCT :chunk_id, h.name, h.stage, iif(:afresh, 0, h.answered), iif(:afresh, NULL, h.due_at)
   FROM items AS i NOT INDEXED JOIN hosts AS h ON h.id = i.host_id
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :base_job AND i.run = :base_run
-   AND NOT EXISTS (SELECT 1 FROM hosts AS n WHERE n.chunk_id = :chunk_id AND n.name = h.name);
+   AND NOT EXISTS (SELECT 1 FROM hosts AS n WHERE n.chunk_id = :chunk_id AND n.name = h.name AND n.stage = h.stage);
 
 -- name: seeds_of_slice
 -- The pages of a slice of the base's items, and what redirected, are to be asked for again, at their depths; those beyond
@@ -88,7 +88,7 @@ SELECT :job_id, :run, :chunk_id, n.id, i.kind, i.fingerprint, i.url, i.depth,
        iif(i.depth > :max_depth, :number, NULL)
   FROM items AS i NOT INDEXED
   JOIN hosts AS h ON h.id = i.host_id
-  JOIN hosts AS n ON n.chunk_id = :chunk_id AND n.name = h.name
+  JOIN hosts AS n ON n.chunk_id = :chunk_id AND n.name = h.name AND n.stage = h.stage
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :base_job AND i.run = :base_run
    AND i.status IN ('done', 'redirected')
    AND NOT EXISTS (SELECT 1 FROM items AS e
@@ -109,7 +109,7 @@ SELECT :job_id, :run, :chunk_id, n.id, i.kind, i.fingerprint, i.url, i.depth,
          WHERE id > :after AND id <= :until AND job_id = :base_job AND run = :base_run
            AND found_commit <= :commit) AS i
   JOIN hosts AS h ON h.id = i.host_id
-  JOIN hosts AS n ON n.chunk_id = :chunk_id AND n.name = h.name
+  JOIN hosts AS n ON n.chunk_id = :chunk_id AND n.name = h.name AND n.stage = h.stage
  ORDER BY i.id
 RETURNING id, host_id, status, iif(status = 'pending', '', coalesce(reason, '')), depth;
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from holdfast.crawl.evidence import record_of
 from holdfast.crawl.outage import GATEWAY_STATUSES, NOBODY_THERE, Outages
 from holdfast.domain.item import Failed, Item, Outcome, Record, RetryAt
 from holdfast.domain.retry import (
@@ -15,10 +16,11 @@ from holdfast.domain.retry import (
     parse_http_date,
     parse_retry_after,
 )
-from holdfast.pipelines.site.facts import record_of
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import FetchFailed, Response
 
+ROBOTS = "robots"
+"""Why an item was skipped: robots.txt forbids it."""
 ROBOTS_UNREACHABLE = "robots_unreachable"
 """Why everything of a host fails whose robots.txt can't be had."""
 MAX_WISHES = 20_000

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from holdfast.crawl.redirects import REDIRECTS
 from holdfast.domain.url import join_location
-from holdfast.pipelines.site.redirects import REDIRECTS
 from holdfast.ports.fetcher import Fetcher, Request, Response
 
 MAX_COOKIE_TRIES = 2

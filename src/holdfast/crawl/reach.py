@@ -7,6 +7,8 @@ from typing import Final
 from holdfast.domain.errors import AccessRefused, UsageError
 
 LEAST_BANDWIDTH: Final = 10_000
+DEFAULT_USER_AGENT: Final = "Holdfast"
+"""The name by which robots.txt may speak of us, unless the job goes by another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ class Reach:
         return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
 
+def check_user_agent(name: str | None) -> None:
+    """UsageError for what can't be sent as one."""
+    if name is not None and not _HEADER_TEXT.fullmatch(name):
+        raise UsageError("a User-Agent is one line of ASCII text, such as 'my-bot (+mailto:me@example.com)'")
+
+
+_HEADER_TEXT: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,510}[\x21-\x7e])?")
 _LINE: Final = re.compile(
     r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}:[ \t]*[\x21-\x7e](?:[\x20-\x7e\t]{0,2000}[\x21-\x7e])?"
 )

@@ -5,7 +5,7 @@ from dataclasses import MISSING, asdict, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.domain.errors import UsageError
 
@@ -62,22 +62,35 @@ def _plain(value: object) -> object:
 
 
 def _read(hint: Any, value: object) -> object:  # noqa: ANN401 - a type as annotations name it
-    if get_origin(hint) is UnionType:
+    made_of = get_origin(hint)
+    if made_of in {UnionType, Union}:
         options = [one for one in get_args(hint) if one is not NoneType]
         return None if value is None and NoneType in get_args(hint) else _read(options[0], value)
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple):
-            raise TypeError(f"{value!r} is not a list")
-        return tuple(_read(get_args(hint)[0], one) for one in value)
+    if made_of in {dict, tuple}:
+        return _read_many(made_of, get_args(hint), value)
     if is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, Mapping):
             raise TypeError(f"{value!r} is not a group of settings")
         return from_json(hint, value)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return hint(value)
+    return _read_plain(hint, value)
+
+
+def _read_many(made_of: type, of: tuple[Any, ...], value: object) -> object:
+    if made_of is dict:
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{value!r} is not a table")
+        return {str(key): _read(of[1], one) for key, one in value.items()}
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{value!r} is not a list")
+    return tuple(_read(of[0], one) for one in value)
+
+
+def _read_plain(hint: Any, value: object) -> object:  # noqa: ANN401 - as above
     if hint is float and type(value) is int:
         return float(value)
     # `bool` is an `int` to Python, not to us.
-    if type(value) is not hint:
-        raise TypeError(f"{value!r} is not a {hint.__name__}")
+    if hint is not Any and type(value) is not hint:
+        raise TypeError(f"{value!r} is not a {getattr(hint, '__name__', hint)}")
     return value
