@@ -7,6 +7,7 @@ import click
 
 from holdfast.cli.opened import in_home
 from holdfast.cli.params import common
+from holdfast.domain.errors import UsageError
 from holdfast.domain.url import fingerprint, origin, steps_from_user
 
 if TYPE_CHECKING:
