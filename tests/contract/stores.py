@@ -58,6 +58,8 @@ class Working:
     store: Store
     lease: Lease
     written: int = 0
+    stage: int = 0
+    """The number of the phase that the claim is in."""
 
     @property
     def segment(self) -> str:
@@ -65,7 +67,7 @@ class Working:
 
     async def take(self, taken: Collection[int] = ()) -> list[Item]:
         """Everything that may be handled at once, host by host."""
-        hosts = await self.store.ledger.queued_hosts(self.lease, after=0, limit=1000)
+        hosts = await self.store.ledger.queued_hosts(self.lease, after=0, limit=1000, stage=self.stage)
         items = []
         for host in hosts:
             items += await self.store.ledger.take(self.lease, host.id, limit=1000, taken=taken)

@@ -407,6 +407,62 @@ async def test_a_host_whose_items_all_wait_for_their_time_is_not_among_them(stor
     assert [host.name for host in hosts] == ["http://h2"]
 
 
+async def test_what_belongs_to_a_later_phase_waits_for_it(store):
+    work = await store.working("h1/a", "h1/b")
+    a, b = await work.take()
+    later = found("h1/late", 1, parent=a.id, stage=1)
+    committed = await work.commit(
+        done(a, later, found("h1/c", 1, parent=a.id)), done(b, found("h2/late", 1, stage=2))
+    )
+    assert sorted((host.name, host.stage, host.queued) for host in committed.hosts) == [
+        ("http://h1", 0, 1),
+        ("http://h1", 1, 1),
+        ("http://h2", 2, 1),
+    ]
+    taken = []
+    for work.stage in range(3):
+        taken.append(sorted(item.url for item in await work.take()))
+    assert taken == [
+        ["http://h1/c"],
+        ["http://h1/c", "http://h1/late"],
+        ["http://h1/c", "http://h1/late", "http://h2/late"],
+    ]
+    await work.honest()
+
+
+async def test_so_does_what_waits_for_a_time(store):
+    work = await store.working("a")
+    (a,) = await work.take()
+    await work.commit(done(a, found("late", 1, parent=a.id, stage=1)))
+    assert await work.take() == []
+    work.stage = 1
+    (late,) = await work.take()
+    await work.commit(handled(late, RetryAt(NOON + 60, "timeout")))
+    # Somebody takes the job back to its first phase.
+    due, times = store.ledger.take_due, {"now": NOON + 60, "latest": NOON + 999}
+    assert await store.ledger.next_due(work.lease, now=NOON, stage=0) is None
+    assert await due(work.lease, **times, limit=9, taken=[], stage=0) == []
+    assert await store.ledger.next_due(work.lease, now=NOON, stage=1) == NOON + 60
+    assert [item.id for item in await due(work.lease, **times, limit=9, taken=[], stage=1)] == [late.id]
+
+
+async def test_records_without_evidence_of_their_own_come_with_their_items(store):
+    work = await store.working("a", "b")
+    for path in ("b", "a"):
+        item = await work.item(path)
+        rows = (page(item.url), Record("record", {"row": {"n": 1}}), Record("record", {"row": {"n": 2}}))
+        await work.commit(handled(item, Done(rows)))
+    read = await store.ledger.written(work.lease.job_id, after=0, until=9, kind="record")
+    assert [(row.item.url[-1], row.ordinal, row.location) for row in read] == [
+        ("b", 1, None),
+        ("b", 2, None),
+        ("a", 1, None),
+        ("a", 2, None),
+    ]
+    assert len(await store.ledger.written(work.lease.job_id, after=0, until=9, kind="page")) == 2
+    await work.honest()
+
+
 async def test_a_hosts_due_time_is_kept(home):
     work = await home.open().working("a", "b")
     a = await work.item("a")

@@ -18,12 +18,14 @@ from holdfast.ports.fetcher import Response
 from holdfast.ports.segments import Exchange
 
 
-def found(path: str, depth: int = 0, *, parent: int | None = None, skip: str | None = None) -> Found:
+def found(
+    path: str, depth: int = 0, *, parent: int | None = None, skip: str | None = None, stage: int = 0
+) -> Found:
     """A finding: `a` is a page of host `site`, `other/a` one of host `other`."""
     host, _, name = path.rpartition("/")
     host = f"http://{host or 'site'}"
     url = f"{host}/{name}"
-    return Found(url, fingerprint(url), host, depth, parent_id=parent, skip=skip)
+    return Found(url, fingerprint(url), host, depth, parent_id=parent, skip=skip, stage=stage)
 
 
 def new_job(

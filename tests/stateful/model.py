@@ -36,6 +36,7 @@ class Page:
     rejudge: bool = False
     skipped_by_handler: bool = False
     lastmod: str | None = None
+    stage: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Model:
     def seed(self, *seeds: Found) -> None:
         """The start items."""
         for found in seeds:
-            self.pages[found.url] = Page(found.url, found.depth)
+            self.pages[found.url] = Page(found.url, found.depth, stage=found.stage)
 
     def discover(self, findings: list[Found]) -> None:
         """All findings of a batch: nothing is forgotten, the least depth counts, admitted is admitted."""
@@ -108,7 +109,8 @@ class Model:
             if known is None:
                 reasons = sorted((found.depth, index) for index, found in enumerate(each))
                 reason = "" if admitted else each[reasons[0][1]].skip or ""
-                known = self.pages[url] = Page(url, depth, "pending" if admitted else "skipped", reason)
+                status, stage = "pending" if admitted else "skipped", each[0].stage
+                known = self.pages[url] = Page(url, depth, status, reason, stage=stage)
             elif known.status == "skipped" and admitted and not known.skipped_by_handler:
                 known.status, known.reason, known.depth = "pending", "", min(known.depth, depth)
             elif depth < known.depth:
@@ -235,17 +237,30 @@ class Model:
             if page.status == status and (reason is None or page.reason == reason)
         )
 
-    def ready(self) -> dict[str, int]:
-        """Depths of what may be handled at once."""
-        return {p.url: p.depth for p in self.pages.values() if p.status == "pending" and p.due_at is None}
+    def ready(self, stage: int) -> dict[str, int]:
+        """Depths of what may be handled at once in that phase."""
+        return {
+            page.url: page.depth
+            for page in self.pages.values()
+            if page.status == "pending" and page.due_at is None and page.stage <= stage
+        }
 
-    def due(self, now: float) -> dict[str, int]:
+    def due(self, now: float, stage: int) -> dict[str, int]:
         """Depths of what has waited long enough, or for a time that no clock would give."""
         return {
             page.url: page.depth
             for page in self.pages.values()
-            if page.due_at is not None and (page.due_at <= now or page.due_at > now + DUE_CAP_S)
+            if page.due_at is not None
+            and (page.due_at <= now or page.due_at > now + DUE_CAP_S)
+            and page.stage <= stage
         }
+
+    def next_due(self, after: float, stage: int) -> float | None:
+        """The earliest due time of that phase."""
+        waiting = [
+            page.due_at for page in self.pages.values() if page.due_at is not None and page.stage <= stage
+        ]
+        return min((due_at for due_at in waiting if due_at > after), default=None)
 
     def to_rejudge(self) -> dict[str, int]:
         """Depths of what is to be judged again."""

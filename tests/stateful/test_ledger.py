@@ -43,6 +43,8 @@ from holdfast.domain.states import Action, Status
 from holdfast.stores.sqlite import slices
 
 PATHS = [f"{host}p{n}" for host in ("", "one/", "two/") for n in range(4)]
+LATER = ["p9", "one/p9"]
+"""What is for the second phase, on hosts that have something for the first."""
 OUTSIDE = ["out/x0", "out/x1"]
 BODIES = [b"one", b"other", b"a third"]
 ENDINGS = {
@@ -195,17 +197,22 @@ class Ledger(RuleBasedStateMachine):
     def take(self) -> None:
         """Everything that could be handled now must be what the model says, but for what is in hand already."""
         lease, ledger, taken = self.current.lease, self.store.ledger, list(self.hand)
+        stage = self.current.stage
         ready = self.run(self.current.take(taken))
         due = self.run(
-            ledger.take_due(lease, now=self.now, latest=self.now + DUE_CAP_S, limit=99, taken=taken)
+            ledger.take_due(
+                lease, now=self.now, latest=self.now + DUE_CAP_S, limit=99, taken=taken, stage=stage
+            )
         )
+        next_due = self.run(ledger.next_due(lease, now=self.now, stage=stage))
+        assert next_due == self.model.next_due(self.now, stage)
         again = self.run(ledger.take_rejudged(lease, limit=99, taken=taken))
         outside = self.run(ledger.outside(self.job_id, after=0, limit=99))
         assert sorted(url for _, url in outside) == self.model.urls("skipped", "external")
         held = {item.url for item in self.hand.values()}
         for items, expected in (
-            (ready, self.model.ready()),
-            (due, self.model.due(self.now)),
+            (ready, self.model.ready(stage)),
+            (due, self.model.due(self.now, stage)),
             (again, self.model.to_rejudge()),
         ):
             assert {item.url: item.depth for item in items} == {
@@ -216,7 +223,7 @@ class Ledger(RuleBasedStateMachine):
         self.hand |= {item.id: item for item in fresh}
 
     def findings(self, draw, item):
-        links = draw(st.lists(st.sampled_from([*PATHS, *OUTSIDE]), min_size=1, max_size=4))
+        links = draw(st.lists(st.sampled_from([*PATHS, *LATER, *OUTSIDE]), min_size=1, max_size=4))
         result = []
         for link in links:
             # Any depth: redirects and start pages make shorter ways than one step more.
@@ -229,7 +236,8 @@ class Ledger(RuleBasedStateMachine):
             elif draw(st.integers(0, 9)) == 0:
                 skip = "nofollow"
             lastmod = draw(st.sampled_from([None, None, "2024-05-01"]))
-            result.append(replace(found(link, depth, parent=item.id, skip=skip), lastmod=lastmod))
+            finding = found(link, depth, parent=item.id, skip=skip, stage=int(link in LATER))
+            result.append(replace(finding, lastmod=lastmod))
         return tuple(result)
 
     def outcome(self, draw, item):  # noqa: PLR0911 - one for each outcome
@@ -284,7 +292,7 @@ class Ledger(RuleBasedStateMachine):
     def work(self, data, seconds) -> None:
         """Most of what a worker does; time passes, or jumps."""
         self.now += seconds
-        self.at_work()
+        self.at_work().stage = data.draw(st.integers(0, 1))
         for _ in range(3):
             self.take()
             self.write(data, None)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import isasyncgenfunction, iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
@@ -134,6 +135,8 @@ def looked_at(found: object, place: str) -> type[Pipeline]:
 def _wrong_with(found: type[Pipeline]) -> str | None:
     if found.start is Pipeline.start or found.visit is Pipeline.visit:
         return "it needs start() and visit()"
+    if any(iscoroutinefunction(one) or isasyncgenfunction(one) for one in (found.start, found.visit)):
+        return "start() and visit() are plain functions or generators, not async"
     kind = getattr(found, "kind", None)
     if not isinstance(kind, str) or not _NAME.fullmatch(kind) or kind in _RESERVED:
         ours = ", ".join(sorted(_RESERVED))

@@ -1,7 +1,7 @@
 """Calls a pipeline's `visit`, and looks at everything that it gives before anybody else does."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -122,5 +122,7 @@ def _iterated(given: object) -> Iterable[object]:
     if given is None:
         return ()
     if not isinstance(given, Iterable) or isinstance(given, Mapping | str | bytes):
+        if isinstance(given, Coroutine):
+            given.close()
         raise VisitFailed("visit() is a generator or gives a list, and is not async")
     return given
