@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 class _Judging:
     jobs: Jobs
     ledger: Ledger
-    pipeline: FakeSite = field(default_factory=lambda: FakeSite(ManualClock()))
+    site: FakeSite = field(default_factory=lambda: FakeSite(ManualClock()))
+
+    def pipeline_of(self, _kind: str, _spec: Mapping[str, Any]) -> FakeSite:
+        return self.site
 
 
 async def begin(

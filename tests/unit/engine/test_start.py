@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.kit.builders import found, job, new_job, page
-from tests.kit.clock import ManualClock
-from tests.kit.fakes import FakeSegments, FakeSite, rigged
+from tests.kit.fakes import FakeSegments, rigged
 
 from holdfast.domain.checkpoint import CheckpointPolicy, Counters
 from holdfast.domain.errors import HalfRestarted, JobHeld, SpecChanged, UsageError
@@ -369,9 +368,7 @@ def test_what_is_fixed_is_refused_with_fresh_named(status):
         ({**SPEC, "inner": {"one": ["c"], "two": 1}}, "the one would"),
     ):
         with pytest.raises(SpecChanged, match=name) as error:
-            taken_over(
-                SimpleNamespace(pipeline=FakeSite(ManualClock())), there, asked(spec=spec, fixed=fixed)
-            )
+            taken_over(SimpleNamespace(), there, asked(spec=spec, fixed=fixed))
         assert "--fresh" in str(error.value)
 
 

@@ -96,7 +96,7 @@ def test_visit_may_give_a_list_or_nothing_and_is_no_coroutine():
             return None if page.kind == "days" else [{"n": 1}]
 
     class Async(Talks):
-        async def visit(self, page):
+        async def visit(self, page):  # type: ignore[override]
             return []
 
     assert Visitor(Plain()).visit(page()).rows == ()
