@@ -8,14 +8,16 @@ import resource
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import holdfast
+from holdfast.domain.checkpoint import Counters
 from holdfast.domain.errors import AccessRefused, HomeError
 from holdfast.domain.job import Job, NewJob
 from holdfast.domain.retry import Backoff, RetryPolicy
+from holdfast.domain.states import Status
 from holdfast.engine.tools import Tools
 from holdfast.pipelines.site.pipeline import SitePipeline
 from holdfast.pipelines.site.spec import KIND
@@ -32,6 +34,7 @@ from holdfast.web.warc.names import job_folder
 if TYPE_CHECKING:
     from holdfast.crawl.reach import Reach
     from holdfast.pipelines.plugin.pipeline import PluginPipeline
+    from holdfast.pipelines.site.handler import SiteHandler
     from holdfast.ports.fetcher import Fetcher
     from holdfast.web.transfer import FetchLimits
     from holdfast.web.ways import Ways
@@ -105,6 +108,14 @@ async def open_home(settings: Settings, *, create: bool = True) -> AsyncIterator
         yield Home(path, settings, tools, workers)
     finally:
         await database.close()
+
+
+def is_home(settings: Settings) -> bool:
+    """Whether there is a home already where the settings name one."""
+    try:
+        return (settings.home.expanduser() / FILE_NAME).exists()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _look_at(path: Path, *, create: bool) -> None:
@@ -209,16 +220,20 @@ def _handler(run: PipelineRun, pipelines: Pipelines, settings: Settings, clock: 
 
     _keep_freed_memory()
     _look_for_cycles_seldom()
-    means = Means(clock, random.random, _retries(settings.fetch))
-    if run.job.kind != KIND:
-        from holdfast.pipelines.plugin.handler import PluginHandler
+    if run.job.kind == KIND:
+        return _site_handler(run, settings, clock)
+    from holdfast.pipelines.plugin.handler import PluginHandler
 
-        plugin = pipelines.plugin(run.job.kind, run.job.spec)
-        asking = _fetcher(run.job, settings, clock), means
-        return PluginHandler(run, plugin.visitor(run.job.spec), plugin.phases, asking)
+    plugin = pipelines.plugin(run.job.kind, run.job.spec)
+    asking = _fetcher(run.job, settings, clock), Means(clock, random.random, _retries(settings.fetch))
+    return PluginHandler(run, plugin.visitor(run.job.spec), plugin.phases, asking)
+
+
+def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> "SiteHandler":
     from holdfast.pipelines.site.handler import SiteHandler
 
-    return SiteHandler(run, _fetcher(run.job, settings, clock), clock, random.random, means.policy)
+    fetcher, policy = _fetcher(run.job, settings, clock), _retries(settings.fetch)
+    return SiteHandler(run, fetcher, clock, random.random, policy)
 
 
 def _fetcher(job: Job, settings: Settings, clock: SystemClock) -> "Fetcher":
@@ -233,6 +248,35 @@ def _fetcher(job: Job, settings: Settings, clock: SystemClock) -> "Fetcher":
         ca_file=None if fetch.ca_file is None else str(fetch.ca_file),
         ways=_ways(job.spec, settings, clock),
     )
+
+
+@asynccontextmanager
+async def rehearsing(settings: Settings, new: NewJob) -> AsyncIterator[tuple["SiteHandler", SystemClock]]:
+    """What would handle a crawl's pages, for a job that nobody submits: no home is touched."""
+    clock = SystemClock()
+    job = Job(
+        **{part.name: getattr(new, part.name) for part in fields(NewJob) if part.name != "fixed"},
+        id=0,
+        public_id="",
+        status=Status.PENDING,
+        reason=None,
+        phase="",
+        run=1,
+        commit_no=0,
+        desired=None,
+        created_at=clock.wall(),
+        started_at=None,
+        finished_at=None,
+        active_s=0.0,
+        granted_s=0.0,
+        counters=Counters(),
+        last_checkpoint_at=None,
+    )
+    handler = _site_handler(PipelineRun(job, {}), settings, clock)
+    try:
+        yield handler, clock
+    finally:
+        await handler.close()
 
 
 def _fetch_limits(fetch: FetchSettings, bandwidth: int | None, concurrency: int) -> "FetchLimits":

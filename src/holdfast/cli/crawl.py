@@ -61,6 +61,11 @@ def carried_out(new: NewJob, options: Mapping[str, Any]) -> int:
 
     look_at_reach(new, settings_here())
 
+    if options["dry_run"]:
+        from holdfast.cli.dryrun import dry_run
+
+        return dry_run(new, options)
+
     async def work(home: "Home") -> int:
         return await _crawl(home, new, options, Ask(options["json"], output))
 

@@ -119,6 +119,7 @@ _HEADINGS: dict[str, tuple[Add, ...]] = {
         _CONFIG,
         option("--fresh", is_flag=True, help="Start a new job, whatever is there."),
         option("--wait", is_flag=True, help="If another process works on the job, wait for it."),
+        option("--dry-run", is_flag=True, help="Only show what would be crawled; nothing is written."),
         option("--yes", is_flag=True, help="Apply other rules to a job that is there without asking."),
     ),
     "Limits": (

@@ -13,7 +13,7 @@ from holdfast.crawl.setbacks import ROBOTS, Setbacks, unreachable
 from holdfast.crawl.throttle import Throttle
 from holdfast.domain.item import Item, Outcome, RetryAt, Skipped
 from holdfast.domain.retry import RetryPolicy
-from holdfast.domain.url import hostname
+from holdfast.domain.url import hostname, origin
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import Fetcher, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
@@ -72,6 +72,11 @@ class Asker:
         """Ask for robots.txt. With a crawl-delay: one request at a time, with that delay or ours."""
         pace = await self._learnt(host)
         return pace if self._throttle is None else self._throttle.met(host, pace)
+
+    def forbids(self, url: str) -> bool:
+        """Whether the robots.txt of its host, if that has been asked for, shuts the address out."""
+        rules = None if self._ignore_robots else self.robots.known(origin(url))
+        return isinstance(rules, Rules) and not rules.allows(url)
 
     async def _learnt(self, host: str) -> HostPace:
         pace = HostPace(self._pace.per_host, self._pace.delay_s, machine=hostname(f"{host}/"))

@@ -8,7 +8,8 @@ everybody from claiming the job; whoever comes after a crash goes on from the sl
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Final
 
 from holdfast.domain.errors import SpecChanged
 from holdfast.domain.item import Found, ItemStatus
@@ -17,6 +18,9 @@ from holdfast.engine.budget import HOST_BUDGET
 from holdfast.engine.tools import Tools
 from holdfast.ports.jobs import Move, Revision, Slice, Standing
 from holdfast.ports.pipeline import Revised, Verdict
+
+_LOOKED_AT: Final = 1_000
+"""So many items of a host are looked at for those that stay."""
 
 
 @dataclass(slots=True)
@@ -138,6 +142,18 @@ def _tell(told: Preview, rules: _Rules, slice_: Slice) -> None:
             told.back[item.reason or ""] += 1
         elif item.status == ItemStatus.PENDING:
             told.leave[move.reason] += 1
+
+
+async def upcoming(
+    tools: Tools, job: Job, new: NewJob, revision: Revision | None, *, limit: int
+) -> list[str]:
+    """What would be asked for first, in that order, as far as it is queued already: hosts take turns."""
+    lanes = await tools.jobs.upcoming(job.id, hosts=limit, each=_LOOKED_AT)
+    if revision is not None:
+        rules = await _rules(tools, job, new.spec, new.limits, revision)
+        lanes = [[item for item in lane if rules.move(item) is None] for lane in lanes]
+    turns = zip_longest(*(lane[:limit] for lane in lanes))
+    return [item.url for turn in turns for item in turn if item is not None][:limit]
 
 
 async def _unknown(tools: Tools, job: Job, new: NewJob) -> list[Found]:

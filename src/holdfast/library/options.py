@@ -43,7 +43,9 @@ class CrawlOptions(TypedDict, total=False):
     durability: Literal["process", "power"]
 
 
-NOT_HERE = frozenset({"set", "config", "fresh", "wait", "yes", "input", "output", "format", "json", "quiet"})
+NOT_HERE = frozenset(
+    {"set", "config", "fresh", "wait", "yes", "dry_run", "input", "output", "format", "json", "quiet"}
+)
 """Options of the command that mean nothing here, or stand beside the others as parameters of their own."""
 
 

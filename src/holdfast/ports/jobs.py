@@ -212,6 +212,12 @@ class Jobs(Protocol):
     async def revision(self, job_id: int) -> tuple[Revision, int] | None:
         """The revision that is under way, and after which item it goes on; None if there is none."""
 
+    async def upcoming(self, job_id: int, *, hosts: int, each: int) -> list[list[Standing]]:
+        """Of the first hosts that have anything queued, which take turns, what is next: `each` items at most.
+
+        What waits for its time is not among them.
+        """
+
     async def standings(self, job_id: int, *, after: int) -> Slice:
         """The items of the job's next slice that are queued, skipped or done, by id. No snapshot is held."""
 

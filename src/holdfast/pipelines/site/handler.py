@@ -70,6 +70,10 @@ class SiteHandler:
         """Ask for robots.txt."""
         return await self._asker.meet(host)
 
+    def forbids(self, url: str) -> bool:
+        """Whether the robots.txt of its host, if that has been asked for, shuts the address out."""
+        return self._asker.forbids(url)
+
     async def handle(self, item: Item) -> Outcome:
         """Whatever the URL comes to. Raises only for what we did wrong."""
         refusal = await self._asker.refusal(item, anyway=item.kind == ROBOTS_TXT) or self._trap(item)

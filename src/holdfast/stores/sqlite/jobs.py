@@ -27,6 +27,7 @@ from holdfast.ports.jobs import (
     Revision,
     Slice,
     Sort,
+    Standing,
     Tally,
 )
 from holdfast.stores.sqlite import changes, filling, retrying, revising, rows, slices, steering
@@ -144,6 +145,10 @@ class SqliteJobs:
     async def revision(self, job_id: int) -> tuple[Revision, int] | None:
         """From the plan of the change."""
         return await self._database.run(revising.under_way, job_id)
+
+    async def upcoming(self, job_id: int, *, hosts: int, each: int) -> list[list[Standing]]:
+        """By the indexes that a worker takes its items by."""
+        return await self._database.run(revising.upcoming, job_id, hosts, each)
 
     async def standings(self, job_id: int, *, after: int) -> Slice:
         """By primary key."""

@@ -46,6 +46,15 @@ def under_way(db: apsw.Connection, job_id: int) -> tuple[Revision, int] | None:
     return revision, plan["at"]
 
 
+def upcoming(db: apsw.Connection, job_id: int, hosts: int, each: int) -> list[list[Standing]]:
+    """What the first hosts with anything queued have next."""
+    queued = fetch(db, SQL["hosts_with_work"], {"job_id": job_id, "limit": hosts})
+    return [
+        [Standing(*row) for row in fetch(db, SQL["next_of_host"], {"host_id": host_id, "limit": each})]
+        for (host_id,) in queued
+    ]
+
+
 def standings(db: apsw.Connection, job_id: int, after: int) -> Slice:
     """The next slice of what rules may move, and of what is done."""
     until = after + slices.SLICE

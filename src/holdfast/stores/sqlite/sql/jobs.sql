@@ -156,6 +156,19 @@ SELECT i.id, i.url, i.depth, i.kind, i.status, i.reason, i.attempts > 0
   FROM items AS i NOT INDEXED JOIN jobs AS j ON j.id = i.job_id AND j.run = i.run
  WHERE i.id > :after AND i.id <= :until AND i.job_id = :job_id AND i.status IN ('pending', 'skipped', 'done');
 
+-- name: hosts_with_work
+-- Index chunks_job, then hosts_queued.
+SELECT h.id FROM jobs AS j JOIN chunks AS c ON c.job_id = j.id AND c.run = j.run
+ CROSS JOIN hosts AS h ON h.chunk_id = c.id AND h.queued > 0
+ WHERE j.id = :job_id ORDER BY h.id LIMIT :limit;
+
+-- name: next_of_host
+-- As a worker would take them. Primary key of hosts, index items_ready.
+SELECT i.id, i.url, i.depth, i.kind, i.status, i.reason, 0
+  FROM hosts AS h JOIN items AS i
+    ON i.chunk_id = h.chunk_id AND i.host_id = h.id AND i.status = 'pending' AND i.due_at IS NULL
+ WHERE h.id = :host_id ORDER BY i.depth, i.id LIMIT :limit;
+
 -- name: movers
 -- Those of the items that still stand where they were seen. Primary key.
 SELECT i.id, i.chunk_id, i.host_id, i.status, iif(i.status = 'pending', '', i.reason), m.value ->> 3,
