@@ -465,6 +465,28 @@ async def test_new_rules_that_a_crash_broke_off_are_carried_on_and_counted_once(
     assert await store.ledger.discrepancies(job.id) == []
 
 
+async def test_what_comes_next_is_told_host_by_host_in_the_order_in_which_it_is_taken(store):
+    work = await store.working("a")
+    links = [
+        found("b", 2),
+        found("c", 1),
+        found("late", 1),
+        found("h1/x", 1),
+        found("h2/y", 1),
+        found("out", 1, skip="depth"),
+    ]
+    await work.commit(done(await work.item("a"), *links))
+    await work.commit(handled(await work.item("late"), RetryAt(NOON + 99, "timeout")))
+    job = await work.job()
+    lanes = await store.jobs.upcoming(job.id, hosts=2, each=9)
+    assert [[item.url for item in lane] for lane in lanes] == [
+        [found("c").url, found("b").url],
+        [found("h1/x").url],
+    ]
+    (lane,) = await store.jobs.upcoming(job.id, hosts=1, each=1)
+    assert [item.url for item in lane] == [found("c").url]
+
+
 async def test_rules_are_not_changed_behind_a_workers_back(store):
     work = await stopped(store, Status.IN_PROGRESS)
     job = await work.job()

@@ -56,6 +56,21 @@ def test_a_crawl_gives_each_page_once_with_its_text_and_body(server, tmp_path):
     asyncio.run(story())
 
 
+def test_other_rules_raise_with_what_they_would_do_unless_they_are_agreed_to(server, tmp_path):
+    async def story():
+        async with holdfast.open(tmp_path / "home") as hf:
+            job = await hf.crawl(server.start, max_pages=20)
+            with pytest.raises(holdfast.SpecChanged, match=r"leave the queue \(excluded .* yes=True does it"):
+                await hf.crawl(server.start, exclude="/p/[1-4]")
+            assert (await job.refresh()).counters.done == 20
+            job = await hf.crawl(server.start, exclude="/p/[1-4]", yes=True)
+            assert job.status == "completed"
+            assert job.counters.done > 20
+            assert (await job.verify()).holds
+
+    asyncio.run(story())
+
+
 def test_the_same_call_and_the_command_mean_the_same_job(server, tmp_path, holdfast):
     async def story():
         async with _open(holdfast.home) as hf:

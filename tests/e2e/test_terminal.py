@@ -18,12 +18,12 @@ def on_terminal(holdfast):
     """Start the command with a terminal for stderr; gives the process and a function that says what is on it."""
     started = []
 
-    def start(*words, **environment):
+    def start(*words, asks=False, **environment):
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "holdfast", "--home", str(holdfast.home), *words],
             env={"PYTHONPATH": str(ROOT / "src"), "TERM": "xterm-256color", **IMPATIENT, **environment},
-            stdin=subprocess.DEVNULL,
+            stdin=theirs if asks else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=theirs,
         )
@@ -40,7 +40,7 @@ def on_terminal(holdfast):
         thread = threading.Thread(target=follow)
         thread.start()
         started.append((process, thread, ours))
-        return process, read.decode
+        return (process, read.decode, lambda keys: os.write(ours, keys)) if asks else (process, read.decode)
 
     yield start
     for process, thread, ours in started:
@@ -85,3 +85,31 @@ def test_a_second_ctrl_c_gives_the_cursor_back(on_terminal, server):
     until(lambda: "stopped at once" in seen(), "it is said")
     text = seen()
     assert text.rindex(SHOW) > text.rindex(HIDE)
+
+
+@pytest.mark.parametrize("keys", [b"\n", b"n\n", b"\x03"], ids=["enter", "no", "ctrl-c"])
+def test_other_rules_are_asked_about_and_nothing_changes_unless_somebody_agrees(
+    holdfast, on_terminal, server, keys
+):
+    assert holdfast.run("crawl", server.start, "-n", "20").code == 0
+    before, served = holdfast.everything(), server.served
+    words = ("crawl", server.start, "--exclude", "/p/[1-4]")
+    process, seen, press = on_terminal(*words, asks=True)
+    until(lambda: "Do that? [y/N]" in seen(), "it asks")
+    assert "leave the queue (excluded" in seen()
+    if keys == b"\x03":
+        process.send_signal(signal.SIGINT)
+    else:
+        press(keys)
+    assert process.wait(60) == (3 if keys == b"\x03" else 2)
+    assert (holdfast.everything(), server.served) == (before, served)
+
+
+def test_other_rules_are_applied_once_somebody_agrees(holdfast, on_terminal, server):
+    assert holdfast.run("crawl", server.start, "-n", "20").code == 0
+    process, seen, press = on_terminal("crawl", server.start, "--exclude", "/p/[1-4]", asks=True)
+    until(lambda: "Do that? [y/N]" in seen(), "it asks")
+    press(b"y\n")
+    assert process.wait(60) == 0
+    assert holdfast.run("verify").code == 0
+    assert holdfast.show()["status"] == "completed"

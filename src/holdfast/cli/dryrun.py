@@ -11,6 +11,7 @@ from holdfast.cli.opened import in_home, settings_here
 from holdfast.cli.outcome import counted, json_line
 from holdfast.cli.stderr import write_line
 from holdfast.cli.words import clean, number, plural, rough
+from holdfast.domain.errors import UsageError
 from holdfast.domain.job import Job, NewJob
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def dry_run(new: NewJob, options: Mapping[str, Any]) -> int:
 
 
 async def _of_job(home: "Home", job: Job, new: NewJob) -> dict[str, Any]:
-    from holdfast.domain.errors import UsageError
     from holdfast.engine.revising import Preview, preview, taken_over, upcoming
     from holdfast.engine.start import decide
 
@@ -91,6 +91,12 @@ async def _of_job(home: "Home", job: Job, new: NewJob) -> dict[str, Any]:
 
 def _of_site(new: NewJob) -> dict[str, Any]:
     from holdfast.pipelines.site.rehearsal import MAX_ASKED
+    from holdfast.pipelines.site.spec import KIND
+
+    if new.kind != KIND:
+        raise UsageError(
+            "what a pipeline of one's own leads to shows when it runs; --dry-run is for a job of it that is there"
+        )
 
     async def look() -> "Rehearsal":
         from holdfast.bootstrap import rehearsing

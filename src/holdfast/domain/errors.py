@@ -7,7 +7,7 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   ├── AmbiguousJob          more than one does
 │   ├── JobHeld               a living process works on it: wait, or stop that one
 │   ├── HalfRestarted         a restart of it was interrupted: restart it again
-│   ├── SpecChanged           the same job with another scope: start afresh
+│   ├── SpecChanged           the same job by other rules: nobody agreed to what they do, or start afresh
 │   ├── UnknownKind           its pipeline isn't installed: install it
 │   └── AccessRefused         secrets, cookies or proxies that can't be used as they are given
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
@@ -68,7 +68,7 @@ class HalfRestarted(UsageError):
 
 
 class SpecChanged(UsageError):
-    """The same job was asked for with another scope or other patterns."""
+    """The same job was asked for by other rules: nobody agreed to what they do, or they make it another one."""
 
 
 class AccessRefused(UsageError):

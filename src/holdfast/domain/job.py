@@ -65,7 +65,7 @@ class NewJob:
     durability: Durability = Durability.PROCESS
     owner: str = ""
     fixed: frozenset[str] = frozenset()
-    """The parts of `spec` that make it another job: the same command with others is refused."""
+    """The parts of `spec`, by name (`group.part`), that make it another job: a command with others is refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.crawl.setbacks import ROBOTS
 from holdfast.domain.item import COUNTED, Consulted, Done, Found, Item, Outcome, Redirected
 from holdfast.domain.url import origin
 from holdfast.pipelines.site.discovery import PAGE
 from holdfast.pipelines.site.handler import SiteHandler
-from holdfast.pipelines.site.judge import ROBOTS
 from holdfast.ports.clock import Clock
 from holdfast.ports.pipeline import HostPace
 
