@@ -178,7 +178,7 @@ def test_what_was_taken_for_a_trap_is_crawled_when_traps_are_followed(holdfast, 
     served = endless.served
 
     # then the same command with --no-traps gets what was left out, and nothing twice
-    again = crawled(holdfast, endless, "--no-traps")
+    again = crawled(holdfast, endless, "--no-traps", "--yes")
     assert (again["job"], again["pages"], skipped(holdfast)) == (first["job"], 5, {})
     assert endless.served - served == 3
     assert_rows(exported(holdfast), endless.urls)
