@@ -1,9 +1,15 @@
 """Pipelines of one's own, from the command and from Python."""
 
+import asyncio
+import importlib
+
+import apsw
 import pytest
 from tests.kit.process import exported
 from tests.kit.server import Answer, serving
 from tests.kit.shops import expected, installed, shop
+
+import holdfast
 
 BROKEN = """
 from dataclasses import dataclass
@@ -124,6 +130,66 @@ def test_what_cannot_be_run_is_one_sentence_and_leaves_nothing(holdfast, tmp_pat
     assert refused.code == 2, refused
     assert says in refused.sentence, refused
     assert not holdfast.read("SELECT * FROM jobs")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM records WHERE kind = 'record' AND item_id = 20",
+        "UPDATE records SET data = json_set(data, '$.row.price', 1.0) WHERE kind = 'record' AND item_id = 20",
+    ],
+)
+def test_verify_holds_the_records_to_what_their_page_gave(holdfast, server, plugins, damage):
+    assert holdfast.run("run", "shop", "--set", f"url={server.start}", "--quiet").code == 0
+    db = apsw.Connection(str(holdfast.ledger))
+    db.execute(damage)
+    assert db.changes() == 1
+    db.close()
+    verified = holdfast.run("verify")
+    assert verified.code == 1
+    assert "aren't those that its pipeline made of it" in verified.out
+
+
+def test_a_job_taken_back_amid_its_catalogue_goes_through_its_phases_again(holdfast, server, plugins):
+    assert holdfast.run("run", "shop", "--set", f"url={server.start}", "--quiet").code == 0
+    (phase_2,) = holdfast.read(
+        "SELECT number FROM commits WHERE reason = 'phase' ORDER BY number DESC LIMIT 1"
+    )
+    for words in (("rollback", str(phase_2[0] - 2)), ("restart",), ("rescan",)):
+        job = [row[0] for row in holdfast.read("SELECT public_id FROM jobs")]
+        asked = (words[0], *job, *words[1:])
+        server.log.unlink()
+        assert holdfast.run(*asked, "--quiet" if words[0] != "rollback" else "-v").code == 0
+        if words[0] == "rollback":
+            assert holdfast.run("resume", "--quiet").code == 0
+        assert sorted(exported(holdfast), key=lambda row: row["price"]) == expected(server.base)
+        assert holdfast.run("verify").code == 0
+        paths = [line.split()[1] for line in server.log.read_text(encoding="utf-8").splitlines()]
+        products = [place for place, path in enumerate(paths) if path.startswith("/p/")]
+        assert not [path for path in paths[products[0] :] if path.startswith("/c/")]
+
+
+def test_a_program_runs_a_pipeline_of_its_own(server, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(installed(tmp_path / "packages"))
+    shop_module = importlib.import_module("shop")
+
+    async def story():
+        async with holdfast.open(tmp_path / "home") as hf:
+            first = await hf.run(shop_module.Shop(server.start), max_pages=30)
+            assert (first.reason, first.counters.done) == ("page limit", 30)
+            job = await hf.run(shop_module.Shop(server.start))
+            assert (job.id, job.status, job.counters.done) == (first.id, "completed", 110)
+            rows = [record async for record in job.records()]
+            pages = [page.title async for page in job.pages()]
+            assert len(pages) == 110
+            assert (await job.verify()).holds
+            with pytest.raises(holdfast.UsageError, match="scope"):
+                await hf.run(shop_module.Shop(server.start), scope="any")
+            return rows
+
+    rows = asyncio.run(story())
+    assert sorted(rows, key=lambda row: row["price"]) == expected(server.base)
+    assert server.fetched_again() == 0
 
 
 def test_robots_txt_holds_for_ones_own_pipeline_too(holdfast, server, plugins):

@@ -1,9 +1,12 @@
 """Items, what handling one gave, and how a new finding meets what the ledger knows already."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
+
+import orjson
 
 COUNTED = "external"
 """The one reason for which findings beyond a number are counted instead of kept."""
@@ -50,6 +53,14 @@ class Record:
     kind: str
     data: Mapping[str, Any]
     exchange: Any = None
+
+
+def digest_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """SHA-256 of rows in their order, whatever the order of their columns."""
+    whole = sha256()
+    for row in rows:
+        whole.update(orjson.dumps(row, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+    return whole.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
 from typing import Any
 
 from holdfast.domain.commit import Location
-from holdfast.domain.item import COUNTED, Found, Record
+from holdfast.domain.item import COUNTED, Found, Record, digest_of
 from holdfast.domain.job import Job
 from holdfast.engine.tools import Tools
 from holdfast.engine.verify_report import Report
@@ -83,7 +84,12 @@ class Examiner:
 
     def examine_all(self, rows: list[RecordRow]) -> list[Examined]:
         """Some rows in one go."""
-        return [self._examine(row) for row in rows]
+        examined = []
+        for _, of_item in groupby(rows, key=lambda row: row.item.id):
+            whole = [self._examine(row) for row in of_item]
+            _compare_behind(whole)
+            examined += whole
+        return examined
 
     def _examine(self, row: RecordRow) -> Examined:
         """Read what a row names, once, and compare. No body outlives this call."""
@@ -179,6 +185,16 @@ def _compare(examined: Examined, reading: Reading) -> None:
         examined.complain("revisit", "what is stored is a revisit, and the row names no body")
     if not reading.revisit and row.revisit_of is not None:
         examined.complain("revisit", "the row stands for another body, and what is stored has its own")
+
+
+def _compare_behind(examined: list[Examined]) -> None:
+    """What a page's record says that its pipeline made of it against the records behind it."""
+    first, *behind = examined
+    said = first.row.data.get("records_sha256")
+    if said is not None and said != digest_of(one.row.data.get("row", {}) for one in behind):
+        first.complain(
+            "record", f"the {len(behind)} records behind it aren't those that its pipeline made of it"
+        )
 
 
 def _compare_body(examined: Examined, reading: Reading) -> None:

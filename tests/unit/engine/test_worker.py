@@ -665,6 +665,46 @@ async def test_each_phase_begins_with_a_checkpoint(leap, tmp_path):
         assert (await rig.job()).phase == "completed"
 
 
+async def test_what_is_found_for_a_later_phase_waits_for_all_of_the_earlier_ones(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.phases = ("list", "read", "sum up")
+        rig.site.links = {
+            "a": [found("a1", 1, stage=1), found("b", 1), found("other/z", 1, stage=2)],
+            "b": [found("a2", 2, stage=1), found("c", 2)],
+            "a1": [found("late", 2), found("a3", 2, stage=1), found("y", 2, stage=2)],
+        }
+        # One of the first phase takes its time, and so does one of the second.
+        for name in ("c", "a2"):
+            rig.site.behaviours[name] = [
+                lambda _: RetryAt(rig.clock.wall() + 300, "timeout"),
+                lambda item: Done((page(item.url),)),
+            ]
+        await rig.submit("a")
+        await rig.work()
+        paths = rig.site.paths
+        assert paths[:4] == ["a", "b", "c", "c"]
+        assert sorted(paths[4:9]) == ["a1", "a2", "a2", "a3", "late"]
+        assert sorted(paths[9:]) == ["other/z", "y"]
+        assert (await rig.reasons()).count("phase") == 3
+        assert (await rig.job()).counters.queued == 0
+
+
+async def test_a_claim_goes_on_in_the_phase_that_the_one_before_it_was_in(leap, tmp_path):
+    async with rigged(tmp_path, leap) as rig:
+        rig.site.phases = ("list", "read")
+        rig.site.links = {"a": [found(name, 1, stage=1) for name in names(30)]}
+        new = new_job(limits=Limits(max_pages=12))
+        await rig.submit("a", new=new)
+        await rig.work()
+        job = await rig.job()
+        assert (job.phase, job.counters.queued) == ("completed", 19)
+        await rig.jobs.extend(job.id, now=rig.clock.wall())
+        await rig.jobs.change(job.id, limits=Limits(), pace=job.pace, checkpoints=job.checkpoints)
+        await rig.work()
+        assert (await rig.job()).counters.done == 31
+        assert len(set(rig.site.paths)) == len(rig.site.paths) == 31
+
+
 async def test_a_phase_is_not_gone_through_twice(leap, tmp_path):
     async with rigged(tmp_path, leap) as rig:
         rig.site.phases = ("crawl", "extract")

@@ -1,12 +1,12 @@
 """Calls a pipeline's `visit`, and looks at everything that it gives before anybody else does."""
 
-import hashlib
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
+from holdfast.domain.item import digest_of
 from holdfast.domain.url import join
 from holdfast.pipelines.plugin.finding import kinds_of
 from holdfast.plugin import Lead, Page, Pipeline
@@ -59,7 +59,6 @@ class Visitor:
         leads: dict[tuple[str, str], None] = {}
         rows: list[dict[str, Any]] = []
         size = 0
-        whole = hashlib.sha256()
         for number, given in enumerate(self._given(page)):
             if number >= MAX_GIVEN:
                 raise VisitFailed(f"visit() gives more than {MAX_GIVEN:,} leads and records for a page")
@@ -70,10 +69,9 @@ class Visitor:
                 size += len(written)
                 if size > MAX_ROWS_BYTES:
                     raise VisitFailed(f"the records of a page are larger than {MAX_ROWS_BYTES:,} bytes")
-                whole.update(written + b"\n")
                 rows.append(orjson.loads(written))
         leads.pop((page.kind, page.url), None)
-        return Visited(tuple(leads), tuple(rows), whole.hexdigest())
+        return Visited(tuple(leads), tuple(rows), digest_of(rows))
 
     def _given(self, page: Page) -> Iterator[object]:
         try:
