@@ -8,6 +8,9 @@ from holdfast.crawl import html, pdf, plain
 from holdfast.crawl.charset import by_label, of_content_type
 from holdfast.crawl.document import Document, Kind
 
+BIG_BODY_BYTES: Final = 512 * 1024
+"""From here on a body is read off the loop."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -42,6 +45,11 @@ def reader_for(content_type: str, body: bytes) -> Reader:
 def is_pdf(content_type: str, body: bytes) -> bool:
     """Whether it is read as a PDF, which takes longer than a loop may be held."""
     return reader_for(content_type, body) is _PDF
+
+
+def takes_long(body: bytes) -> bool:
+    """Whether no loop may wait for it: what is packed may be far larger than it looks, PDFs are for a child."""
+    return len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b") or pdf.MAGIC in body[:1024]
 
 
 def essence_of(content_type: str) -> str:

@@ -5,9 +5,10 @@ import logging
 from collections.abc import Sequence
 
 from holdfast.crawl.asking import Asker, Manners, Means
+from holdfast.crawl.document import Document
 from holdfast.crawl.evidence import facts_of, record_of
-from holdfast.crawl.pdf import MAGIC
 from holdfast.crawl.reach import DEFAULT_USER_AGENT
+from holdfast.crawl.readers import takes_long
 from holdfast.crawl.redirects import REDIRECTS, Chains
 from holdfast.crawl.setbacks import failed
 from holdfast.crawl.visit import visit
@@ -22,9 +23,6 @@ from holdfast.ports.pipeline import HostPace, PipelineRun
 from holdfast.ports.segments import Exchange
 
 log = logging.getLogger(__name__)
-
-BIG_BODY_BYTES = 512 * 1024
-"""From here on a body is visited off the loop."""
 
 
 class PluginHandler:
@@ -82,9 +80,11 @@ class PluginHandler:
 
     async def _received(self, item: Item, response: Response) -> Outcome:
         page = Page(item.url, item.kind, response.status, response.headers, response.body)
-        big = len(response.body) > BIG_BODY_BYTES or MAGIC in response.body[:1024]
         try:
-            visited = await asyncio.to_thread(self._visitor.visit, page) if big else self._visitor.visit(page)
+            if takes_long(response.body):
+                visited, document = await asyncio.to_thread(self._visit, page)
+            else:
+                visited, document = self._visit(page)
         except VisitFailed:
             log.exception(
                 "visiting %s failed",
@@ -94,15 +94,17 @@ class PluginHandler:
             return failed("internal_error", response)
         found = tuple(findings(visited, self._visitor, item, self._max_depth))
         records = (
-            _page_record(page, response, visited),
+            _page_record(document, response, visited),
             *(Record(ROW, {"row": row}) for row in visited.rows),
         )
         return Done(records, found, reason=f"http_{response.status}")
 
+    def _visit(self, page: Page) -> tuple[Visited, Document]:
+        return self._visitor.visit(page), page.document
 
-def _page_record(page: Page, response: Response, visited: Visited) -> Record:
+
+def _page_record(document: Document, response: Response, visited: Visited) -> Record:
     data, digest = facts_of(response)
-    document = page.document
     data |= {
         "kind": document.kind.value,
         "title": document.title,

@@ -8,7 +8,7 @@ from holdfast.crawl.setbacks import ROBOTS
 from holdfast.domain.errors import UsageError
 from holdfast.domain.item import Found, Item, Record
 from holdfast.domain.job import Job, Limits
-from holdfast.domain.url import fingerprint_as, join_location, origin
+from holdfast.domain.url import MAX_URL_BYTES, fingerprint_as, join_location, origin
 from holdfast.pipelines.plugin.finding import made
 from holdfast.pipelines.plugin.spec import PluginSpec
 from holdfast.pipelines.plugin.visiting import Visited, VisitFailed, Visitor
@@ -19,12 +19,14 @@ from holdfast.ports.segments import Reading
 PAGE = "page"
 """The record of a page, with its evidence; what its visit gave stands behind it."""
 TOO_DEEP = "depth"
+TOO_LONG = "too_long"
 
 
 def found(lead: tuple[str, str], stage: int, depth: int, parent: int | None, max_depth: int | None) -> Found:
     """A lead as a finding. The same address is an item of each kind as which it is named."""
     kind, url = lead
     skip = TOO_DEEP if max_depth is not None and depth > max_depth else None
+    skip = TOO_LONG if len(url) > MAX_URL_BYTES else skip
     return Found(url, fingerprint_as(kind, url), origin(url), depth, kind, parent, skip, stage=stage)
 
 

@@ -7,8 +7,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from holdfast.crawl.document import Kind
 from holdfast.crawl.evidence import facts_of
-from holdfast.crawl.pdf import MAGIC, PdfReader
-from holdfast.crawl.readers import is_pdf, text
+from holdfast.crawl.pdf import PdfReader
+from holdfast.crawl.readers import BIG_BODY_BYTES, is_pdf, takes_long, text
 from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record, Skipped
 from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
 from holdfast.pipelines.site.belonging import Belonging
@@ -23,9 +23,6 @@ from holdfast.ports.segments import Exchange, Original, Reading, headers_since
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-BIG_BODY_BYTES = 512 * 1024
-"""From here on a body is read off the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +68,8 @@ class ReadingRoom:
         return await self._outcome(item, read, data, Exchange(response, original.digest, original))
 
     async def _off_the_loop(self, body: bytes, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What takes long isn't done here: what is packed may be far larger than it looks, PDFs are for a child."""
-        if len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b") or MAGIC in body[:1024]:
+        """What takes long isn't done here."""
+        if takes_long(body):
             return await asyncio.to_thread(work, *args, **kwargs)
         return work(*args, **kwargs)
 
