@@ -1,18 +1,24 @@
 """The stores that the suite runs on. A second one is a second entry of OPENERS; no test changes."""
 
-from collections.abc import Callable, Collection
+import contextlib
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import apsw
+import pytest
 from tests.kit.builders import RECORD_BYTES, batch, found, new_job
 from tests.kit.clock import NOON
+from tests.kit.revisions import carried_on
 
 from holdfast.domain.commit import Commit, Committed
 from holdfast.domain.item import Found, Handled, Item
 from holdfast.domain.job import Job, NewJob
 from holdfast.domain.lease import Claim, Lease
-from holdfast.ports.jobs import Jobs
+from holdfast.ports.jobs import Jobs, Past, Revision
 from holdfast.ports.ledger import Ledger
+from holdfast.stores.sqlite import changes, retrying, revising, slices
 from holdfast.stores.sqlite.connection import Database
 from holdfast.stores.sqlite.jobs import SqliteJobs
 from holdfast.stores.sqlite.ledger import SqliteLedger
@@ -119,3 +125,56 @@ class Home:
         store = OPENERS[self.kind](self.where)
         self.opened.append(store)
         return store
+
+
+async def past_of(store: Store, job_id: int, commit: int) -> Past:
+    """What the job was at that commit; the tests' rules are its depth limit."""
+    was, now = await store.jobs.run_with(job_id, commit), await store.ledger.job(job_id)
+    moved = was.limits.max_depth != now.limits.max_depth
+    return Past(was.run, commit, Revision(was.spec, was.limits.max_depth) if moved else None)
+
+
+async def roll_back(store: Store, job_id: int, commit: int) -> Job:
+    """The whole way back, as the engine goes it."""
+    await store.jobs.roll_back(job_id, await past_of(store, job_id, commit), phase="queued", now=NOON)
+    await store.jobs.finish_change(job_id)
+    return await carried_on(store.jobs, store.ledger, job_id)
+
+
+async def fork(store: Store, job_id: int, commit: int, named: tuple[str, str | None] = ("fork", None)) -> int:
+    """A fork, whole; its id."""
+    past = await past_of(store, job_id, commit)
+    fork_id = await store.jobs.fork(
+        job_id, past, public_id=f"fork {named}", named=named, phase="queued", now=NOON
+    )
+    await store.jobs.finish_change(fork_id)
+    await carried_on(store.jobs, store.ledger, fork_id)
+    return fork_id
+
+
+async def after_slices(
+    store: Store, monkeypatch: pytest.MonkeyPatch, count: int, begin: Callable[[], Awaitable[Any]]
+) -> None:
+    """Crash after so many slices of a change."""
+    taken = 0
+    places = [(changes, "step"), (slices, "empty"), (retrying, "step"), (revising, "step")]
+    whole = [getattr(*place) for place in places]
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def slice_(db: apsw.Connection, job_id: int, *after: Any) -> Any:
+            nonlocal taken
+            if taken == count:
+                raise KeyboardInterrupt
+            taken += 1
+            return real(db, job_id, *after)
+
+        return slice_
+
+    monkeypatch.setattr(slices, "SLICE", 1)
+    for place, real in zip(places, whole, strict=True):
+        monkeypatch.setattr(*place, counted(real))
+    with contextlib.suppress(KeyboardInterrupt):
+        await begin()
+    for place, real in zip(places, whole, strict=True):
+        monkeypatch.setattr(*place, real)
+    await store.close()

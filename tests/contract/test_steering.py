@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from tests.contract.stores import Working
+from tests.contract.stores import Working, after_slices
 from tests.kit.builders import done, found, handled, new_job, page
 from tests.kit.clock import NOON
 from tests.kit.revisions import begin, carried_on, revised
@@ -18,7 +18,7 @@ from holdfast.domain.job import NO_START_PAGE, Limits
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
 from holdfast.ports.jobs import Move, Pauses, Revision
-from holdfast.stores.sqlite import changes, retrying, revising, slices
+from holdfast.stores.sqlite import slices
 
 
 async def stopped(store, status: Status) -> Working:
@@ -515,32 +515,6 @@ async def test_an_external_link_stays_outside_however_deep_we_go(store):
     await change(store, await work.job(), max_depth=None)
     data = await store.jobs.checkpoint_data(work.lease.job_id)
     assert data.external_links_found == [found("out/x").url]
-
-
-async def after_slices(store, monkeypatch, count, begin):
-    """Crash after so many slices of a change."""
-    taken = 0
-    places = [(changes, "step"), (slices, "empty"), (retrying, "step"), (revising, "step")]
-    whole = [getattr(*place) for place in places]
-
-    def counted(real):
-        def slice_(db, job_id, *after):
-            nonlocal taken
-            if taken == count:
-                raise KeyboardInterrupt
-            taken += 1
-            return real(db, job_id, *after)
-
-        return slice_
-
-    monkeypatch.setattr(slices, "SLICE", 1)
-    for place, real in zip(places, whole, strict=True):
-        monkeypatch.setattr(*place, counted(real))
-    with contextlib.suppress(KeyboardInterrupt):
-        await begin()
-    for place, real in zip(places, whole, strict=True):
-        monkeypatch.setattr(*place, real)
-    await store.close()
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5])

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -91,6 +92,8 @@ class SiteServer:
     log: Path
     base: str = ""
     delay_s: float = 0.0
+    validates: bool = False
+    """Pages have ETags, and what has not changed since isn't sent again."""
     misbehaving: dict[str, Misbehaviour] = field(default_factory=dict)
     """Asked first, each time that the path is."""
     _served: int = 0
@@ -150,6 +153,12 @@ class SiteServer:
         paths = (line.split(" ", 1)[1] for line in lines)
         return Counter(path for path in paths if self._is_content(path))
 
+    def answers(self) -> Counter[tuple[int, str]]:
+        """How often each path was answered with which status."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        split = (line.split(" ", 1) for line in lines)
+        return Counter((int(status), path) for status, path in split if self._is_content(path))
+
     def fetched_again(self) -> int:
         """Requests beyond the first for each path."""
         return sum(count - 1 for count in self.counts().values())
@@ -170,6 +179,8 @@ class SiteServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 path = head.split(b" ", 2)[1].decode("ascii")
                 answer = self.answer(path)
+                if self.validates and answer.status == 200:
+                    answer = _validated(answer, head)
                 self._note(answer.status, path)
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
@@ -186,6 +197,14 @@ class SiteServer:
 
     def _is_content(self, path: str) -> bool:
         return path not in _LOOKED_FOR or (path != "/robots.txt" and path in self.site.answers)
+
+
+def _validated(answer: Answer, head: bytes) -> Answer:
+    etag = f'"{sha256(answer.body).hexdigest()}"'
+    headers = (*answer.headers, ("ETag", etag))
+    if f"\r\nif-none-match: {etag}\r\n".encode() in head.lower():
+        return Answer(304, b"", headers)
+    return Answer(answer.status, answer.body, headers)
 
 
 def _wire(answer: Answer) -> bytes:

@@ -1,7 +1,7 @@
 """The ledger as design.md describes it, in plain dictionaries: no SQL, no counters, nothing incremental."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from holdfast.domain.commit import Streamed
 from holdfast.domain.failures import Which
@@ -37,6 +37,23 @@ class Page:
     skipped_by_handler: bool = False
     lastmod: str | None = None
     stage: int = 0
+    found: int = 0
+    """By which commit."""
+    settled: int | None = None
+
+    def reopen(self) -> None:
+        """As if it had never been tried."""
+        self.status, self.reason, self.due_at, self.rejudge, self.settled = "pending", "", None, False, None
+
+    def as_of(self, number: int) -> "Page":
+        """As it stood at that commit, by what is known of it now."""
+        page = replace(self)
+        shut_out = page.status == "skipped" and not page.skipped_by_handler
+        if page.settled is not None and (page.settled <= number or shut_out):
+            page.settled = min(page.settled, number)
+        else:
+            page.reopen()
+        return page
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,7 @@ class Row:
 
     own: Bytes
     body: Bytes | None
+    commit: int = 0
 
 
 @dataclass
@@ -72,6 +90,15 @@ class Model:
     pages: dict[str, Page] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     segments: dict[str, int] = field(default_factory=dict)
+    lent: dict[str, int] = field(default_factory=dict)
+    """Segments of earlier runs, for the bodies in them."""
+    numbers: list[int] = field(default_factory=list)
+    """Of the commits that the run has, those that it was given included."""
+    spans: list[tuple[int, str, int]] = field(default_factory=list)
+    """Commits with their segment and where in it they ended."""
+    rescan_of: int | None = None
+    earlier: dict[int, "Model"] = field(default_factory=dict)
+    """The runs before this one, as they ended."""
     streamed: Streamed | None = None
     """What is noted of a file of rows."""
     fruitless: int = 0
@@ -95,7 +122,7 @@ class Model:
     def seed(self, *seeds: Found) -> None:
         """The start items."""
         for found in seeds:
-            self.pages[found.url] = Page(found.url, found.depth, stage=found.stage)
+            self.pages[found.url] = Page(found.url, found.depth, stage=found.stage, found=self.commits)
 
     def discover(self, findings: list[Found]) -> None:
         """All findings of a batch: nothing is forgotten, the least depth counts, admitted is admitted."""
@@ -111,8 +138,10 @@ class Model:
                 reason = "" if admitted else each[reasons[0][1]].skip or ""
                 status, stage = "pending" if admitted else "skipped", each[0].stage
                 known = self.pages[url] = Page(url, depth, status, reason, stage=stage)
+                known.found, known.settled = self.commits, None if admitted else self.commits
             elif known.status == "skipped" and admitted and not known.skipped_by_handler:
                 known.status, known.reason, known.depth = "pending", "", min(known.depth, depth)
+                known.settled = None
             elif depth < known.depth:
                 known.depth = depth
                 known.rejudge |= admitted and known.status in READ
@@ -143,6 +172,7 @@ class Model:
             case RetryAt(due_at=due_at):
                 page.due_at = due_at
         page.rejudge = page.status in READ and page.depth < item.depth
+        page.settled = None if page.status == "pending" else self.commits
 
     def widen(self) -> None:
         """The scope grew: whatever was settled by its links is to be judged again."""
@@ -186,12 +216,16 @@ class Model:
         ]
         for url in torn:
             del self.rows[url]
-            page = self.pages[url]
-            page.status, page.reason, page.due_at, page.rejudge = "pending", "", None, False
+            self.pages[url].reopen()
         if torn:
             self.streamed = None
         if segment in self.segments:
             self.segments[segment] = min(self.segments[segment], good)
+        if segment in self.lent:
+            self.lent[segment] = min(self.lent[segment], good)
+        self.spans = [
+            (number, name, min(end, good) if name == segment else end) for number, name, end in self.spans
+        ]
         return len(torn)
 
     def bound(self, max_depth: int | None) -> None:
@@ -202,8 +236,9 @@ class Model:
             was_too_deep = was is not None and page.depth > was
             if page.status == "pending" and too_deep and not was_too_deep:
                 page.status, page.reason, page.due_at = "skipped", "depth", None
+                page.settled = self.commits
             elif page.status == "skipped" and page.reason == "depth" and was_too_deep and not too_deep:
-                page.status, page.reason = "pending", ""
+                page.reopen()
 
     def retry(self, which: Which) -> int:
         """What failed and is meant is pending again; its row is gone."""
@@ -215,7 +250,7 @@ class Model:
             and (self.max_depth is None or page.depth <= self.max_depth)
         ]
         for page in meant:
-            page.status, page.reason = "pending", ""
+            page.reopen()
             self.rows.pop(page.url, None)
         if meant:
             self.resume()
@@ -226,6 +261,65 @@ class Model:
         numbers, run, max_depth = self.commits, self.run, self.max_depth
         self.__init__(max_depth=max_depth, commits=numbers, run=run + 1)  # type: ignore[misc]
         self.seed(*seeds)
+
+    # -- runs
+
+    def as_of(self, number: int) -> "Model":
+        """What stood at that commit: found by then, settled by then or else pending."""
+        spans = [span for span in self.spans if span[0] <= number]
+        return Model(
+            max_depth=self.max_depth,
+            pages={url: page.as_of(number) for url, page in self.pages.items() if page.found <= number},
+            rows={url: row for url, row in self.rows.items() if row.commit <= number},
+            segments={name: max(end for _, each, end in spans if each == name) for _, name, _ in spans},
+            lent=dict(self.lent),
+            numbers=[each for each in self.numbers if each <= number],
+            spans=spans,
+        )
+
+    def all_runs(self) -> dict[int, "Model"]:
+        """Every run that is kept."""
+        return {**self.earlier, self.run: self}
+
+    def roll_back(self, number: int) -> "Model":
+        """A new run, from the latest one that has that commit."""
+        base = max(
+            (run for run in self.all_runs().values() if number in run.numbers), key=lambda run: run.run
+        )
+        made = base.as_of(number)
+        made.run, made.commits, made.status = self.run + 1, self.commits, "paused"
+        made.earlier = self.all_runs()
+        made.rescan_of = base.rescan_of if base.rescan_of in made.earlier else None
+        made.bound(self.max_depth)
+        return made
+
+    def rescan(self, seeds: list[Found], whole: dict[str, int], keep: int) -> "Model":
+        """A new run that asks for the pages of this one again."""
+        for run in self.all_runs().values():
+            needed = {row.body.segment for row in run.rows.values() if row.body is not None}
+            run.lent = {name: end for name, end in run.lent.items() if name in needed}
+        made = Model(max_depth=self.max_depth, commits=self.commits, run=self.run + 1, rescan_of=self.run)
+        made.seed(*seeds)
+        for page in self.pages.values():
+            if page.status in {"done", "redirected"} and page.url not in made.pages:
+                again = made.pages[page.url] = Page(
+                    page.url, page.depth, lastmod=page.lastmod, stage=page.stage, found=self.commits
+                )
+                if self.max_depth is not None and page.depth > self.max_depth:
+                    again.status, again.reason, again.settled = "skipped", "depth", self.commits
+        made.lent = {name: whole[name] for name in (*self.lent, *self.segments)}
+        made.earlier = {number: run for number, run in self.all_runs().items() if number > made.run - keep}
+        return made
+
+    def known(self) -> set[str]:
+        """Addresses of which the run that this one asks again for has a body that can be pointed to."""
+        base = self.earlier.get(self.rescan_of or 0)
+        if base is None:
+            return set()
+        bodies = {
+            url: row.body or row.own for url, row in base.rows.items() if base.pages[url].status == "done"
+        }
+        return {url for url, body in bodies.items() if body.end <= self.lent.get(body.segment, -1)}
 
     # -- what can be asked
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.contract.stores import OPENERS, Home, Working
+from tests.contract.stores import OPENERS, Home, Working, fork, roll_back
 from tests.kit.builders import found, new_job, page
 from tests.kit.clock import NOON
 from tests.kit.revisions import revised
@@ -40,6 +40,7 @@ from holdfast.domain.job import Limits
 from holdfast.domain.lease import Heartbeat, Standing
 from holdfast.domain.recovery import Recovery
 from holdfast.domain.states import Action, Status
+from holdfast.ports.segments import Exchange
 from holdfast.stores.sqlite import slices
 
 PATHS = [f"{host}p{n}" for host in ("", "one/", "two/") for n in range(4)]
@@ -219,6 +220,10 @@ class Ledger(RuleBasedStateMachine):
                 url: depth for url, depth in expected.items() if url not in held
             }
         fresh = [*ready, *due, *again]
+        if self.model.rescan_of is not None:
+            fresh = self.run(ledger.earlier(lease, fresh))
+            known = {item.url for item in fresh if item.earlier is not None}
+            assert known == {item.url for item in fresh} & self.model.known()
         assert len({item.id for item in fresh}) == len(fresh)
         self.hand |= {item.id: item for item in fresh}
 
@@ -244,6 +249,10 @@ class Ledger(RuleBasedStateMachine):
         if item.rejudge:
             return Rejudged(self.findings(draw, item))
         record = page(item.url, draw(st.sampled_from(BODIES)))
+        if item.earlier is not None and draw(st.booleans()):
+            original = item.earlier.exchange
+            same = Exchange(record.exchange.response, original.digest, original)
+            return Done((replace(record, exchange=same),), self.findings(draw, item))
         match draw(
             st.sampled_from(["done", "done", "done", "redirected", "consulted", "failed", "skipped", "retry"])
         ):
@@ -278,13 +287,16 @@ class Ledger(RuleBasedStateMachine):
         stored, rows = [], {}
         offset = start
         for item, exchange in sent:
-            body = bodies.get(exchange.digest)
+            original = exchange.original
+            body = bodies.get(exchange.digest) if original is None else original.location
             length = draw(st.integers(50, 60)) if body is None else 20
             own = Location(segment, offset, length)
             stored.append(Stored(own, exchange.digest, revisit_of=body))
-            bodies.setdefault(exchange.digest, own)
+            if original is None:
+                bodies.setdefault(exchange.digest, own)
             target = None if body is None else Bytes(body.segment, body.offset, body.offset + body.length)
-            rows[item.url] = Row(Bytes(segment, offset, offset + length), target)
+            number = self.model.commits + 1
+            rows[item.url] = Row(Bytes(segment, offset, offset + length), target, number)
             offset += length
         return Appended(segment, start, offset, crc=offset, stored=tuple(stored)), rows
 
@@ -326,6 +338,7 @@ class Ledger(RuleBasedStateMachine):
         assert committed.desired == self.model.desired
         model = self.model
         model.commits += 1
+        model.numbers.append(model.commits)
         assert committed.number == model.commits
         for entry in handled:
             model.handle(entry.item, entry.outcome)
@@ -337,6 +350,7 @@ class Ledger(RuleBasedStateMachine):
         if appended is not None:
             self.current.written = appended.end
             model.segments[appended.segment] = appended.end
+            model.spans.append((model.commits, appended.segment, appended.end))
         if handled:
             model.progress()
         if ending is not None:
@@ -358,17 +372,18 @@ class Ledger(RuleBasedStateMachine):
         with pytest.raises(LeaseLost):
             self.run(self.store.ledger.tear(zombie.lease, zombie.segment, 0))
 
-    @precondition(lambda self: self.model.segments)
+    @precondition(lambda self: self.model.segments or self.model.lent)
     @rule(data=st.data())
     def tear(self, data) -> None:
         """Nothing of the claim's own is torn: repair comes first."""
         self.at_work()
-        others = [name for name in sorted(self.model.segments) if name != self.current.segment]
+        lengths = self.model.lent | self.model.segments
+        others = [name for name in sorted(lengths) if name != self.current.segment]
         if not others:
             return
         self.hand.clear()
         segment = data.draw(st.sampled_from(others))
-        good = data.draw(st.integers(0, self.model.segments[segment]))
+        good = data.draw(st.integers(0, lengths[segment]))
         assert self.run(self.store.ledger.tear(self.current.lease, segment, good)) == self.model.tear(
             segment, good
         )
@@ -401,9 +416,16 @@ class Ledger(RuleBasedStateMachine):
             self.run(self.store.jobs.extend(self.job_id, now=self.now))
             self.model.resume()
 
-    @precondition(lambda self: self.status in {"paused", "completed", "failed"} and self.model.urls("failed"))
-    @rule(where=st.sampled_from([[], ["reason=poison"], ["host=site"]]), size=st.sampled_from([1, 3, 10_000]))
-    def retry(self, where, size) -> None:
+    @precondition(lambda self: self.model.urls("failed"))
+    @rule(
+        data=st.data(),
+        where=st.sampled_from([[], ["reason=poison"], ["host=site"]]),
+        size=st.sampled_from([1, 3, 10_000]),
+    )
+    def retry(self, data, where, size) -> None:
+        if self.status not in {"paused", "completed", "failed"}:
+            self.at_work()
+            self.write(data, Action.PAUSE)
         whole, slices.SLICE = slices.SLICE, size
         count = self.run(self.store.jobs.retry(self.job_id, Which.asked(where), now=self.now))
         slices.SLICE = whole
@@ -416,6 +438,89 @@ class Ledger(RuleBasedStateMachine):
         self.drop()
         self.model.restart(*self.seeds)
         self.epoch = 0
+
+    # -- runs
+
+    def in_slices(self, size, story):
+        whole, slices.SLICE = slices.SLICE, size
+        result = self.run(story)
+        slices.SLICE = whole
+        return result
+
+    @precondition(lambda self: self.model.urls("done"))
+    @rule(data=st.data(), keep=st.integers(2, 3), size=st.sampled_from([1, 3, 10_000]))
+    def rescan(self, data, keep, size) -> None:
+        """Some of what was written may not be whole any more."""
+        if self.status != "completed":
+            self.at_work()
+            self.write(data, Action.COMPLETE)
+        segments = self.run(self.store.ledger.segments(self.job_id))
+        whole = {
+            each.name: each.committed - data.draw(st.sampled_from([0, 0, 60]))
+            for each in segments
+            if each.committed > 60
+        }
+        whole = {each.name: whole.get(each.name, each.committed) for each in segments}
+        begin = self.store.jobs.rescan(
+            self.job_id, self.seeds, whole, keep=keep, phase="queued", now=self.now
+        )
+        self.run(begin)
+        self.in_slices(size, self.store.jobs.finish_change(self.job_id))
+        self.drop()
+        self.model = self.model.rescan(self.seeds, whole, keep)
+        self.epoch = 0
+
+    def a_commit(self, data) -> int:
+        runs = self.model.all_runs().values()
+        return data.draw(st.sampled_from(sorted({number for run in runs for number in run.numbers})))
+
+    @precondition(lambda self: self.status != "in_progress" and self.model.numbers)
+    @rule(data=st.data(), size=st.sampled_from([1, 3, 10_000]))
+    def roll_back(self, data, size) -> None:
+        number = self.a_commit(data)
+        self.in_slices(size, roll_back(self.store, self.job_id, number))
+        self.drop()
+        self.model = self.model.roll_back(number)
+        self.epoch = 0
+
+    @precondition(lambda self: self.status != "in_progress" and self.model.numbers)
+    @rule(data=st.data(), size=st.sampled_from([1, 3, 10_000]))
+    def fork(self, data, size) -> None:
+        """It is what it should be, and the job that it was made from is untouched."""
+        number = self.a_commit(data)
+        fork_id = self.in_slices(size, fork(self.store, self.job_id, number))
+        model = self.model.roll_back(number)
+        job = self.run(self.store.ledger.job(fork_id))
+        assert (job.status, job.commit_no, job.run) == (Status.PAUSED, number, 1)
+        self.stands_as(fork_id, 1, model)
+        self.run(self.store.jobs.remove(fork_id))
+
+    def stands_as(self, job_id, run, model) -> None:
+        """A run of a job is what the model says."""
+        jobs, ledger = self.store.jobs, self.store.ledger
+        assert self.run(ledger.discrepancies(job_id, run=run)) == []
+        tallies = self.run(jobs.tallies(job_id, run=run))
+        assert {(tally.status, tally.reason): tally.count for tally in tallies} == model.tallies()
+        records = self.run(ledger.records(job_id, after=0, limit=999, run=run))
+        places = {row.item.url: (row.location, row.revisit_of) for row in records}
+        assert places == {url: (_place(row.own), _place(row.body)) for url, row in model.rows.items()}
+        segments = self.run(ledger.segments(job_id, run=run))
+        assert {each.name: each.committed for each in segments if not each.lent} == model.segments
+        assert {each.name: each.committed for each in segments if each.lent} == model.lent
+        commits = self.run(ledger.commits(job_id, after=0, limit=9999, run=run))
+        assert [commit.number for commit in commits] == model.numbers
+
+    @invariant()
+    def earlier_runs_stay_as_they_ended(self) -> None:
+        if not self.model.pages:
+            return
+        assert [run.number for run in self.run(self.store.jobs.runs(self.job_id))] == sorted(
+            self.model.all_runs()
+        )
+        for number, model in self.model.earlier.items():
+            self.stands_as(self.job_id, number, model)
+            job = self.run(self.store.jobs.of_run(self.job_id, number))
+            assert (job.status, job.commit_no) == (Status(model.status), model.commits)
 
     @precondition(lambda self: self.status != "in_progress")
     @rule(max_depth=st.sampled_from([None, 0, 1, 2, 4]), size=st.sampled_from([1, 3, 10_000]))
@@ -471,7 +576,10 @@ class Ledger(RuleBasedStateMachine):
         assert self.run(ledger.written(self.job_id, after=number, until=number + 9, kind="page")) == []
         assert self.run(ledger.streamed(self.job_id, "rows")) == self.model.streamed
         segments = self.run(self.store.ledger.segments(self.job_id))
-        assert {segment.name: segment.committed for segment in segments} == self.model.segments
+        assert {segment.name: segment.committed for segment in segments if not segment.lent} == (
+            self.model.segments
+        )
+        assert {segment.name: segment.committed for segment in segments if segment.lent} == self.model.lent
 
 
 def _place(span: Bytes | None) -> Location | None:

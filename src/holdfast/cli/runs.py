@@ -59,8 +59,8 @@ def rescan(
             look_at_reach(found, home.settings)
         fresh = await begin_anew(home.tools, found, keep)
         shown.say(
-            f"run {fresh.run} of job {fresh.short_id}: asking again for "
-            f"{plural(fresh.counters.queued, 'page')} of run {fresh.rescan_of}."
+            f"run {fresh.run} of job {fresh.short_id}: asking again for what run {fresh.rescan_of} has: "
+            f"{plural(fresh.counters.queued, 'address', 'addresses')}."
         )
         return 0 if no_run else await run_here(home, fresh, here)
 

@@ -106,6 +106,12 @@ class Feeder:
         self._frontier.welcome(hosts, now=now, wall=wall)
         self._frontier.changed.ring()
 
+    async def recalled(self, items: list[Item]) -> list[Item]:
+        """In a run that asks for pages again: with what the earlier run has of them."""
+        if self._job.rescan_of is None:
+            return items
+        return await self._tools.ledger.earlier(self._crew.lease, items)
+
     async def stop(self) -> None:
         """Let go of hosts that are being met."""
         meetings = list(self._meetings)
@@ -128,7 +134,7 @@ class Feeder:
     async def _fill_lane(self, lane: Lane) -> None:
         share = self._frontier.share
         self._frontier.filling()
-        items = await self._recalled(
+        items = await self.recalled(
             await self._tools.ledger.take(self._crew.lease, lane.host_id, limit=share, taken=lane.held)
         )
         self._frontier.fill(lane, items, asked=share)
@@ -144,18 +150,12 @@ class Feeder:
             taken=self._frontier.put_already,
             stage=self._stage,
         )
-        for item in await self._recalled(due):
+        for item in await self.recalled(due):
             self._frontier.put(item, now=self._tools.clock.monotonic())
         later = wall if len(due) == MAX_DUE else await self._next_due(since=wall)
         # What is due still is in hand by now, or is one too many: asked at once, the ledger would say the same again.
         self._due_at = wall + 1.0 if later == wall else later
         self._crew.call()
-
-    async def _recalled(self, items: list[Item]) -> list[Item]:
-        """In a run that asks for pages again: with what the earlier run has of them."""
-        if self._job.rescan_of is None:
-            return items
-        return await self._tools.ledger.earlier(self._crew.lease, items)
 
     async def _next_due(self, *, since: float) -> float | None:
         """When the next item is due that waits for a time; at once if that time is past belief (a clock jumped)."""

@@ -101,6 +101,11 @@ def taken_over(tools: Tools, job: Job, new: NewJob) -> tuple[NewJob, Revision | 
     return replace(new, spec=revised.spec), _revision(job, new.limits, revised)
 
 
+def revision_since(tools: Tools, was: Job, now: Job) -> Revision | None:
+    """How the rules of a job have changed since it stood as it was; None where they haven't."""
+    return _revision(was, now.limits, tools.pipeline_of(now.kind, now.spec).revised(was.spec, now.spec))
+
+
 def _revision(job: Job, limits: Limits, revised: Revised) -> Revision | None:
     readmitted = revised.readmitted
     if higher(job.limits.host_pages, limits.host_pages) or higher(job.limits.host_bytes, limits.host_bytes):

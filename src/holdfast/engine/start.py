@@ -13,9 +13,10 @@ from holdfast.domain.lease import Heartbeat
 from holdfast.domain.states import Action, Status, after
 from holdfast.engine.budget import BYTE_LIMIT, PAGE_LIMIT
 from holdfast.engine.repair import good_length
-from holdfast.engine.revising import Preview, carry_on, higher, preview, taken_over
+from holdfast.engine.revising import Preview, carry_on, higher, preview, revision_since, taken_over
 from holdfast.engine.tools import Tools
 from holdfast.engine.watchdog import Watchdog, death
+from holdfast.ports.jobs import Past
 
 QUEUED = "queued"
 """The phase of a job that nobody has worked on yet."""
@@ -186,7 +187,8 @@ async def rescan(tools: Tools, job: Job, keep: int) -> Job:
 async def roll_back(tools: Tools, job: Job, commit: int) -> Job:
     """The job as it stood at that commit, paused, as a new run. A crash in here leaves it as `rescan` does."""
     await finish_change(tools, job)
-    await tools.jobs.roll_back(job.id, commit, phase=QUEUED, now=tools.clock.wall())
+    past = await _past(tools, job, commit)
+    await tools.jobs.roll_back(job.id, past, phase=QUEUED, now=tools.clock.wall())
     await finish_change(tools, job)
     return await tools.ledger.job(job.id)
 
@@ -202,11 +204,19 @@ async def fork(
     now = tools.clock.wall()
     public_id = uuid7(int(now * 1000), random(10))
     identity = f"fork:{public_id}" if name is None else f"name:{name}"
+    past = await _past(tools, job, commit)
     fork_id = await tools.jobs.fork(
-        job.id, commit, public_id=public_id, named=(identity, name), phase=QUEUED, now=now
+        job.id, past, public_id=public_id, named=(identity, name), phase=QUEUED, now=now
     )
     await finish_change(tools, await tools.ledger.job(fork_id))
     return await tools.ledger.job(fork_id)
+
+
+async def _past(tools: Tools, job: Job, commit: int | None) -> Past:
+    """What the job was at that commit, and how its rules have changed since: those of now are to hold."""
+    job = await tools.ledger.job(job.id)
+    was = await tools.jobs.run_with(job.id, commit)
+    return Past(was.run, was.commit_no if commit is None else commit, revision_since(tools, was, job))
 
 
 async def restart(tools: Tools, job: Job) -> Job:
@@ -253,6 +263,8 @@ async def finish_change(tools: Tools, job: Job) -> None:
     elif errand is not None:
         await asyncio.to_thread(tools.segments.discard, errand.job, errand.names)
     await tools.jobs.finish_change(job.id)
+    # What stood at a checkpoint is judged by the rules of now.
+    await carry_on(tools, job.id)
 
 
 async def refuse_half_restarted(tools: Tools, job: Job) -> None:

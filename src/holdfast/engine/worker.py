@@ -340,7 +340,8 @@ class Worker:
             self._batch.add(Handled(claim.marked, Failed(POISON)))
             await self._commit(CheckpointReason.CAUTION)
         else:
-            self._frontier.put(claim.marked, now=self._tools.clock.monotonic(), first=True)
+            (marked,) = await self._feeder.recalled([claim.marked])
+            self._frontier.put(marked, now=self._tools.clock.monotonic(), first=True)
 
     # -- the end of a claim
 

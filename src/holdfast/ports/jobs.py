@@ -109,6 +109,15 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What a job was at a checkpoint of one of its runs, and how its rules have changed since."""
+
+    run: int
+    commit: int
+    revision: Revision | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """Where an item stands that rules may move, or that is done already."""
 
@@ -263,26 +272,29 @@ class Jobs(Protocol):
         the last `keep`, this one included, are kept. Nobody can claim the job before `finish_change`.
         """
 
-    async def roll_back(self, job_id: int, commit: int, *, phase: str, now: float) -> None:
-        """Begin a new run that is what stood at that commit; the job is paused with it after `finish_change`.
+    async def run_with(self, job_id: int, commit: int | None) -> Job:
+        """The job as of the latest run that has that commit; None: as it stands. UsageError if none has it."""
 
-        Of several runs that have the commit, the latest is meant. Numbers of commits go on; they are never used again.
+    async def roll_back(self, job_id: int, past: Past, *, phase: str, now: float) -> None:
+        """Begin a new run that is what stood then; the job is paused with it after `finish_change`.
+
+        Then the revision, if there is one, is under way. Numbers of commits go on; they are never used again.
         """
 
     async def fork(
         self,
         job_id: int,
-        commit: int | None,
+        past: Past,
         *,
         public_id: str,
         named: tuple[str, str | None],
         phase: str,
         now: float,
     ) -> int:
-        """Begin another job that is what stood at that commit (the last one, without any); gives its id.
+        """Begin another job that is what stood then; gives its id.
 
         `named`: its identity, and the name that a person gave it. It is paused, and nobody can claim it before
-        `finish_change`. JobHeld if the job that it is made from is in progress.
+        `finish_change`, and the revision. JobHeld if the job that it is made from is in progress.
         """
 
     async def errand(self, job_id: int) -> Errand | None:

@@ -7,6 +7,7 @@ import itertools
 import string
 import tempfile
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from holdfast.domain.commit import Location
+from holdfast.domain.errors import StorageFailed
 from holdfast.domain.job import Durability
 from holdfast.ports.segments import DamagedRecord, Exchange, Original, Reading
 from holdfast.web.warc import WarcSegments
@@ -161,6 +163,45 @@ def test_known_bodies_become_revisits(tmp_path):
     assert record.rec_headers["WARC-Refers-To-Target-URI"] == "http://example.org/first"
     assert record.rec_headers["WARC-Refers-To-Date"] == "2023-11-14T22:13:20.123456Z"
     assert record.rec_headers["WARC-Profile"].endswith("/warc/1.1/revisit/identical-payload-digest")
+
+
+def test_what_has_not_changed_is_a_revisit_of_the_body_that_it_names(tmp_path):
+    store = segments(tmp_path)
+    [first] = append(store, [exchange(b"same", "http://example.org/")], claim=lease(1))
+    [stored] = first.stored
+    original = Original(stored.location, "http://example.org/", AT, "", stored.digest)
+    said = replace(exchange(b"", "http://example.org/", at=AT + 9).response, status=304)
+    [second] = append(store, [Exchange(said, stored.digest, original)], claim=lease(2))
+    assert [one.revisit_of for one in second.stored] == [stored.location]
+    reading = store.read(JOB, second.stored[0].location)
+    assert (reading.revisit, reading.status, reading.digest) == (True, 304, stored.digest)
+    with (folder(tmp_path) / second.segment).open("rb") as file:
+        [record] = [record for record in ArchiveIterator(file) if record.rec_type == "revisit"]
+    assert record.rec_headers["WARC-Refers-To-Target-URI"] == "http://example.org/"
+    assert record.rec_headers["WARC-Profile"].endswith("/warc/1.1/revisit/server-not-modified")
+
+
+def test_linked_files_are_the_same_and_outlive_each_other(tmp_path):
+    store = segments(tmp_path)
+    [appended] = append(store, [exchange(b"body")])
+    other = replace(JOB, id=2, public_id="0198c0de-0000-7000-8000-00000000ffff")
+    for _ in range(2):
+        store.link(JOB, other, [appended.segment, "c9-e9-0.warc.gz"])
+    place = appended.stored[0].location
+    store.discard(JOB, [appended.segment])
+    store.discard(JOB, [appended.segment])
+    assert store.size(JOB, appended.segment) == 0
+    assert store.read(other, place).body == b"body"
+    store.settle(other, appended.segment)
+    store.settle(JOB, appended.segment)
+
+
+@pytest.mark.parametrize("name", ["../holdfast.db", "x"])
+def test_a_name_that_leads_elsewhere_is_neither_linked_nor_deleted(tmp_path, name):
+    store = segments(tmp_path)
+    for work in (store.discard, lambda job, names: store.link(job, job, names)):
+        with pytest.raises(StorageFailed):
+            work(JOB, [name])
 
 
 def test_the_second_of_two_equal_bodies_in_a_batch_points_to_the_first(tmp_path):

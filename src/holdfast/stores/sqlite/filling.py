@@ -14,7 +14,8 @@ from holdfast.domain.item import Found, ItemStatus
 from holdfast.domain.job import Job
 from holdfast.domain.runs import Run, RunKind
 from holdfast.domain.states import Action, Status, after
-from holdfast.stores.sqlite import slices, steering
+from holdfast.ports.jobs import Past
+from holdfast.stores.sqlite import revising, slices, steering
 from holdfast.stores.sqlite.change import Change, count, event, tally
 from holdfast.stores.sqlite.connection import fetch, immediate
 from holdfast.stores.sqlite.statements import statements
@@ -48,12 +49,14 @@ def begin_rescan(
     with immediate(db):
         job = steering.read_job(db, job_id)
         after(job.status, Action.RESCAN)
+        slices.refuse_changing(db, job_id)
         run = job.run + 1
         too_old = {"job_id": job_id, "run": run, "last": run - keep}
         db.execute(SQL["return_lent"], too_old)
         chunk_id = steering.seed(db, job_id, run, seeds, job.commit_no)
         lent = {"job_id": job_id, "run": run, "chunk_id": chunk_id}
-        db.executemany(SQL["lend"], [lent | {"name": name, "whole": end} for name, end in whole.items()])
+        names = [name for (name,) in fetch(db, SQL["names"], {"job_id": job_id, "run": job.run})]
+        db.executemany(SQL["lend"], [lent | {"name": name, "whole": whole.get(name, 0)} for name in names])
         plan = _plan(db, RunKind.RESCAN, job, job.run, now) | {
             "chunk": chunk_id,
             "commit": None,
@@ -66,27 +69,27 @@ def begin_rescan(
         db.execute(SQL["forget_runs"], too_old)
 
 
-def begin_rollback(db: apsw.Connection, job_id: int, commit: int, *, phase: str, now: float) -> None:
-    """The job as it stood at that commit."""
+def begin_rollback(db: apsw.Connection, job_id: int, past: Past, *, phase: str, now: float) -> None:
+    """The job as it stood then."""
     with immediate(db):
         job = steering.read_job(db, job_id)
         after(job.status, Action.ROLL_BACK)
-        base_run = _run_with(db, job, commit)
-        plan = _plan(db, RunKind.ROLLBACK, job, base_run, now) | {"phase": phase}
-        slices.begin(db, job_id, RunKind.ROLLBACK, plan | _copied(db, job_id, job.run + 1, plan, commit))
+        slices.refuse_changing(db, job_id)
+        plan = _plan(db, RunKind.ROLLBACK, job, past.run, now) | {"phase": phase}
+        slices.begin(db, job_id, RunKind.ROLLBACK, plan | _copied(db, job_id, job.run + 1, plan, past))
 
 
 def begin_fork(
     db: apsw.Connection,
     base_id: int,
-    commit: int | None,
+    past: Past,
     *,
     public_id: str,
     named: tuple[str, str | None],
     phase: str,
     now: float,
 ) -> int:
-    """Another job as this one stood at that commit (its last one without any); `named` is its identity and its name."""
+    """Another job as this one stood then; `named` is its identity and its name."""
     identity, name = named
     with immediate(db):
         base = steering.read_job(db, base_id)
@@ -95,17 +98,16 @@ def begin_fork(
             raise JobHeld(f"job {base.short_id} is being worked on; pause it, then fork it")
         if name is not None and fetch(db, JOBS["by_identity"], {"identity": identity}):
             raise UsageError(f"there is a job called {name} already; fork it under another --name")
-        number = base.commit_no if commit is None else commit
-        base_run = _run_with(db, base, number)
-        ((_, at),) = fetch(db, SQL["commit_of_run"], {"job_id": base_id, "run": base_run, "number": number})
-        reason = f"forked from {base.short_id} at checkpoint {number}"
+        commit = {"job_id": base_id, "run": past.run, "number": past.commit}
+        ((_, at),) = fetch(db, SQL["commit_of_run"], commit)
+        reason = f"forked from {base.short_id} at checkpoint {past.commit}"
         row: Plan = {"public_id": public_id, "identity": identity, "name": name, "reason": reason}
-        row |= {"phase": phase, "commit": number, "now": now, "at": at, "base_job": base_id}
+        row |= {"phase": phase, "commit": past.commit, "now": now, "at": at, "base_job": base_id}
         ((job_id,),) = fetch(db, SQL["fork"], row)
-        run = Run(1, RunKind.FORK, number, base_job=base.public_id, base_run=base_run, base_commit=number)
+        run = Run(1, RunKind.FORK, past.commit, base.public_id, past.run, past.commit)
         steering.begin_run(db, job_id, run)
-        plan = _plan(db, RunKind.FORK, base, base_run, now) | {"phase": phase}
-        plan |= _copied(db, job_id, 1, plan, number)
+        plan = _plan(db, RunKind.FORK, base, past.run, now) | {"phase": phase}
+        plan |= _copied(db, job_id, 1, plan, past)
         names = fetch(db, SQL["names"], {"job_id": job_id, "run": 1})
         slices.begin(db, job_id, RunKind.FORK, plan | {"files": [name for (name,) in names]})
         event(db, job_id, now, "paused", reason)
@@ -129,26 +131,34 @@ def _plan(db: apsw.Connection, kind: RunKind, base: Job, base_run: int, now: flo
     }
 
 
-def _copied(db: apsw.Connection, job_id: int, run: int, plan: Plan, commit: int) -> Plan:
+def _copied(db: apsw.Connection, job_id: int, run: int, plan: Plan, past: Past) -> Plan:
     """The chunk and the files of a run that is another one as of a commit."""
-    of_run = {"job_id": job_id, "run": run, "commit": commit}
+    of_run = {"job_id": job_id, "run": run, "commit": past.commit}
     of_run |= {"base_job": plan["base_job"], "base_run": plan["base_run"]}
     ((chunk_id,),) = fetch(db, SQL["chunk_as_of"], of_run)
     # Those lent come first in both runs.
     db.execute(SQL["segments_lent_on"], of_run | {"chunk_id": chunk_id})
     db.execute(SQL["segments_as_of"], of_run | {"chunk_id": chunk_id})
     again = fetch(db, SQL["rescan_of"], {"job_id": job_id, "run": plan["base_run"]}) if run > 1 else []
-    return {"chunk": chunk_id, "commit": commit, "rescan_of": again[0][0] if again else None}
+    return {
+        "chunk": chunk_id,
+        "commit": past.commit,
+        "rescan_of": again[0][0] if again else None,
+        "revision": None if past.revision is None else revising.to_plan(past.revision),
+    }
 
 
-def _run_with(db: apsw.Connection, job: Job, commit: int) -> int:
-    ((run,),) = fetch(db, SQL["run_with_commit"], {"job_id": job.id, "number": commit})
+def run_with(db: apsw.Connection, job_id: int, commit: int | None) -> Job:
+    """The job as of the latest run that has that commit; None: as it stands."""
+    job = steering.read_job(db, job_id)
+    number = job.commit_no if commit is None else commit
+    ((run,),) = fetch(db, SQL["run_with_commit"], {"job_id": job.id, "number": number})
     if run is None:
         raise UsageError(
-            f"job {job.short_id} has no checkpoint {commit}; "
+            f"job {job.short_id} has no checkpoint {number}; "
             f"`holdfast checkpoints {job.short_id}` lists those of a run"
         )
-    return int(run)
+    return steering.read_job(db, job_id, run)
 
 
 # -- the slices
@@ -281,9 +291,15 @@ def _bindings(job_id: int, plan: Plan) -> dict[str, Any]:
 def _end(db: apsw.Connection, job_id: int, kind: RunKind, plan: Plan) -> None:
     """The new run is the present one, and the one before it is written no more."""
     db.execute(JOBS["changing"], {"job_id": job_id, "changing": None})
-    if kind is RunKind.FORK:
-        return
-    job = steering.read_job(db, job_id)
+    if kind is not RunKind.FORK:
+        _make_present(db, steering.read_job(db, job_id), kind, plan)
+    if plan.get("revision") is not None:
+        revising.begin(db, job_id, revising.of_plan(plan["revision"]))
+
+
+def _make_present(db: apsw.Connection, job: Job, kind: RunKind, plan: Plan) -> None:
+    """The job stands as the new run does, and says of the one before it how that ended."""
+    job_id = job.id
     action = Action.RESCAN if kind is RunKind.RESCAN else Action.ROLL_BACK
     # Who cancelled it meanwhile has had the last word.
     status = after(Status(plan["was"]), action) if job.status == plan["was"] else job.status
@@ -301,7 +317,14 @@ def _end(db: apsw.Connection, job_id: int, kind: RunKind, plan: Plan) -> None:
     ((_, at),) = fetch(db, SQL["commit_of_run"], commit)
     reason = f"rolled back to checkpoint {plan['commit']}" if status is Status.PAUSED else job.reason
     db.execute(SQL["rolled_back"], stands | {"reason": reason, "at": at})
-    event(db, job_id, plan["now"], "paused", f"rolled back to checkpoint {plan['commit']}: run {run.number}")
+    kind_of_event = "paused" if status is Status.PAUSED else "rolled back"
+    event(
+        db,
+        job_id,
+        plan["now"],
+        kind_of_event,
+        f"rolled back to checkpoint {plan['commit']}: run {run.number}",
+    )
 
 
 # -- what became of pages from one run to another

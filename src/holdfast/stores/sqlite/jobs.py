@@ -23,6 +23,7 @@ from holdfast.ports.jobs import (
     Failure,
     HostReport,
     Move,
+    Past,
     Pauses,
     Revision,
     Slice,
@@ -211,14 +212,18 @@ class SqliteJobs:
         """Begun; see stores.sqlite.filling."""
         await self._database.run(filling.begin_rescan, job_id, seeds, whole, keep=keep, phase=phase, now=now)
 
-    async def roll_back(self, job_id: int, commit: int, *, phase: str, now: float) -> None:
+    async def run_with(self, job_id: int, commit: int | None) -> Job:
+        """By the commits of each run."""
+        return await self._database.run(filling.run_with, job_id, commit)
+
+    async def roll_back(self, job_id: int, past: Past, *, phase: str, now: float) -> None:
         """Begun; see stores.sqlite.filling."""
-        await self._database.run(filling.begin_rollback, job_id, commit, phase=phase, now=now)
+        await self._database.run(filling.begin_rollback, job_id, past, phase=phase, now=now)
 
     async def fork(
         self,
         job_id: int,
-        commit: int | None,
+        past: Past,
         *,
         public_id: str,
         named: tuple[str, str | None],
@@ -227,7 +232,7 @@ class SqliteJobs:
     ) -> int:
         """Begun; see stores.sqlite.filling."""
         return await self._database.run(
-            filling.begin_fork, job_id, commit, public_id=public_id, named=named, phase=phase, now=now
+            filling.begin_fork, job_id, past, public_id=public_id, named=named, phase=phase, now=now
         )
 
     async def errand(self, job_id: int) -> Errand | None:

@@ -4,7 +4,8 @@ Who judges is not the store's to know. It keeps what the rules were, how far the
 slice is one transaction, and a crash falls between two of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import apsw
 
@@ -24,15 +25,25 @@ CHANGING = "bounds"
 
 def begin(db: apsw.Connection, job_id: int, revision: Revision) -> None:
     """Nobody may claim the job from here on. In the transaction that stores the new rules."""
-    plan = {
-        "at": 0,
+    slices.begin(db, job_id, CHANGING, {"at": 0} | to_plan(revision))
+
+
+def to_plan(revision: Revision) -> dict[str, Any]:
+    """A revision as it is noted."""
+    return {
         "spec": dict(revision.spec),
         "max_depth": revision.max_depth,
         "readmitted": sorted(revision.readmitted),
         "relinks": revision.relinks,
         "begins": revision.begins,
     }
-    slices.begin(db, job_id, CHANGING, plan)
+
+
+def of_plan(plan: Mapping[str, Any]) -> Revision:
+    """The revision that was noted."""
+    return Revision(
+        plan["spec"], plan["max_depth"], frozenset(plan["readmitted"]), plan["relinks"], plan["begins"]
+    )
 
 
 def under_way(db: apsw.Connection, job_id: int) -> tuple[Revision, int] | None:
@@ -40,10 +51,7 @@ def under_way(db: apsw.Connection, job_id: int) -> tuple[Revision, int] | None:
     plan = slices.planned(db, job_id, CHANGING)
     if plan is None:
         return None
-    revision = Revision(
-        plan["spec"], plan["max_depth"], frozenset(plan["readmitted"]), plan["relinks"], plan["begins"]
-    )
-    return revision, plan["at"]
+    return of_plan(plan), plan["at"]
 
 
 def upcoming(db: apsw.Connection, job_id: int, hosts: int, each: int) -> list[list[Standing]]:
