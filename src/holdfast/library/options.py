@@ -20,10 +20,13 @@ class CrawlOptions(TypedDict, total=False):
     max_pages: int | None
     max_depth: int | None
     max_bytes: int | str | None
+    host_pages: int | None
+    host_bytes: int | str | None
     time_limit: float | str | None
     scope: Literal["host", "domain", "prefix", "any"]
     include: str | Sequence[str]
     exclude: str | Sequence[str]
+    strip_param: str | Sequence[str]
     no_traps: bool
     sitemaps: bool
     feeds: bool
@@ -34,13 +37,25 @@ class CrawlOptions(TypedDict, total=False):
     concurrency: int | None
     per_host: int | None
     delay: float | None
+    autothrottle: bool | None
+    target_concurrency: float | None
+    max_delay: float | None
+    max_rate: float | None
+    bandwidth: int | str | None
     ignore_robots: bool
     contact: str | None
     user_agent: str | None
+    access: str | PathLike[str] | None
+    cookies: str | PathLike[str] | None
+    keep_cookies: bool
+    header: str | Sequence[str] | Mapping[str, str]
+    proxy: str | Sequence[str]
+    insecure: bool
     allow_private: bool
     checkpoint_items: int
     checkpoint_seconds: float | str
     durability: Literal["process", "power"]
+    fields: str | Sequence[str] | Mapping[str, str]
 
 
 NOT_HERE = frozenset(
