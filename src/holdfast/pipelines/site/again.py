@@ -9,17 +9,22 @@ from holdfast.ports.pipeline import Reread
 from holdfast.ports.segments import DamagedRecord, Original, Reading
 
 MAX_VALIDATOR_CHARS: Final = 512
+_GIVEN_AS: Final = {"etag": "etag", "last-modified": "last_modified"}
 _HEADERS: Final = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 def validators(response: Response) -> dict[str, str]:
     """By what the response can be asked for again, for its row; one that can't be sent back as it came is left out."""
-    named = {"etag": response.header("etag"), "last_modified": response.header("last-modified")}
-    return {
-        name: value
-        for name, value in named.items()
-        if value and len(value) <= MAX_VALIDATOR_CHARS and value.isascii() and value.isprintable()
-    }
+    given: dict[str, str] = {}
+    for header, value in response.headers:
+        name = _GIVEN_AS.get(header.lower())
+        if name is not None:
+            given.setdefault(name, value)
+    return {name: value for name, value in given.items() if _can_be_sent_back(value)} if given else given
+
+
+def _can_be_sent_back(value: str) -> bool:
+    return 0 < len(value) <= MAX_VALIDATOR_CHARS and value.isascii() and value.isprintable()
 
 
 def conditions(item: Item) -> tuple[tuple[str, str], ...]:

@@ -90,10 +90,12 @@ class SiteHandler:
 
     async def _asked(self, item: Item) -> Outcome:
         try:
-            response = await self._answer(item, conditions(item))
-            stored = await self._unchanged(item, response)
-            if response.status == NOT_MODIFIED and stored is None and conditions(item):
-                response = await self._answer(item)
+            only_if = conditions(item)
+            response = await self._answer(item, only_if)
+            stored: Reading | None = None
+            if only_if and response.status == NOT_MODIFIED:
+                stored = await stored_page(item, self._reread)
+                response = response if stored is not None else await self._answer(item)
         except FetchFailed as failed:
             unwanted = failed.reason == UNWANTED
             return Skipped(MIME) if unwanted else self._asker.setbacks.unfetched(item, failed)
@@ -124,9 +126,3 @@ class SiteHandler:
             return None
         trap = self._belonging.families.refuse(item.url)
         return None if trap is None else Skipped(trap.value)
-
-    async def _unchanged(self, item: Item, response: Response) -> Reading | None:
-        """The stored body of a page that has not changed, where that was asked."""
-        if response.status != NOT_MODIFIED or not conditions(item):
-            return None
-        return await stored_page(item, self._reread)
