@@ -76,7 +76,7 @@ _WHITE = " \t\n\r\f"
 _NO_ROBOTS = frozenset(
     {"", "viewport", "generator", "author", "keywords", "theme-color", "twitter:card", "referrer"}
 )
-_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 MAX_FEEDS = 10
 MAX_ROBOTS = 20
 
@@ -155,7 +155,7 @@ def _note_link(head: _Head, node: LexborNode) -> None:
 
 
 def _names_a_feed(node: LexborNode) -> bool:
-    return (node.attrs.get("type") or "").strip().lower() in _FEED_TYPES
+    return (node.attrs.get("type") or "").strip().lower() in FEED_TYPES
 
 
 def _line(text: str | None, limit: int) -> str:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.crawl.directives import MAX_HEADER_CHARS, directives, links_of
 from holdfast.crawl.document import Directives, Document, Entry, Kind
+from holdfast.crawl.html import FEED_TYPES
 from holdfast.crawl.readers import is_page, read, read_as
 from holdfast.domain.url import MAX_URL_BYTES, authority, join
-from holdfast.pipelines.site.discovery import FEED, LLMS, PAGE, ROBOTS_TXT, SITEMAP, nested
+from holdfast.pipelines.site.discovery import FEED, LLMS, NESTING, PAGE, ROBOTS_TXT, SITEMAP, nested
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.spec import SiteSpec
 
@@ -18,8 +19,7 @@ MAX_HEADER_LINKS: Final = 100
 _SITEMAP_LINE = re.compile(rb"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S{1,8192}+)", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A stored or fresh response with a body, as far as it matters to what it says."""
 
     url: str
@@ -125,7 +125,7 @@ def _of_header(url: str, value: str) -> _Named:
             named.canonical = target
         elif relations & {"next", "prev"}:
             named.links.append(target)
-        elif "alternate" in relations and kind in _FEED_TYPES:
+        elif "alternate" in relations and kind in FEED_TYPES:
             named.feeds.append(target)
     return named
 
@@ -160,7 +160,7 @@ def _llms(spec: SiteSpec, token: str, answer: Answer) -> Leads:  # noqa: ARG001 
 def _listed(answer: Answer, document: Document) -> Leads:
     leads = Leads(document, answer.url, consulted=True, entries=document.entries)
     kind, too_deep = nested(answer.kind)
-    skip = "nesting" if too_deep else None
+    skip = NESTING if too_deep else None
     for href in document.sitemaps:
         url = join(answer.url, href)
         if url is not None:
@@ -168,7 +168,6 @@ def _listed(answer: Answer, document: Document) -> Leads:
     return leads
 
 
-_FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 _READ: Final[dict[str, Callable[[SiteSpec, str, Answer], Leads]]] = {
     PAGE: _page,
     ROBOTS_TXT: _robots_txt,

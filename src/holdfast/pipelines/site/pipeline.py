@@ -1,7 +1,7 @@
 """The site pipeline: its first items, and what a stored exchange leads to when it is read again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.crawl.directives import token_of
@@ -86,7 +86,7 @@ class SitePipeline:
             item.url, item.kind, reading.headers, reading.body, data["content_type"], data["charset"]
         )
         if "hrefs" in data and (item.rejudge or data["unread"]):
-            answer = replace(answer, document=Document(Kind.PDF, links=list(data["hrefs"])))
+            answer = answer._replace(document=Document(Kind.PDF, links=list(data["hrefs"])))
         leads = leads_of(spec, token_of(spec.user_agent or DEFAULT_USER_AGENT), answer)
         findings = all_findings(leads, judge, (item.id, item.url), depth_below(item))
         if item.rejudge:
