@@ -24,10 +24,16 @@ TIME_S: Final = 20.0
 MAX_TITLE_CHARS: Final = 1000
 
 MAGIC: Final = b"%PDF-"
+_MAGIC_WITHIN: Final = 1024
 _CHILD: Final = Path(__file__).with_name("pdf_child.py")
 _READERS: "weakref.WeakSet[PdfReader]" = weakref.WeakSet()
 _LENGTH: Final = struct.Struct("!cQ")
 _ANSWER: Final = struct.Struct("!Q")
+
+
+def may_be_one(body: bytes) -> bool:
+    """Whether it says so, where PDFs do: what doesn't is damaged, and no child is asked about it."""
+    return MAGIC in body[:_MAGIC_WITHIN]
 
 
 class PdfReader:
@@ -47,7 +53,7 @@ class PdfReader:
 
     def read(self, body: bytes) -> Document:
         """Its title and links; `unread` says why there are none where it can't be read."""
-        said = self._ask(b"L", body) if MAGIC in body[:1024] else {"error": "damaged"}
+        said = self._ask(b"L", body) if may_be_one(body) else {"error": "damaged"}
         return Document(
             Kind.PDF,
             title=" ".join(str(said.get("title", ""))[: 4 * MAX_TITLE_CHARS].split())[:MAX_TITLE_CHARS],
@@ -58,7 +64,7 @@ class PdfReader:
 
     def text(self, body: bytes) -> str:
         """The text of its pages, as far as it has any: a scanned page has none."""
-        return str(self._ask(b"T", body).get("text", "")) if MAGIC in body[:1024] else ""
+        return str(self._ask(b"T", body).get("text", "")) if may_be_one(body) else ""
 
     def stop(self) -> None:
         """For good: whoever reads or waits to is told at once that it was stopped."""

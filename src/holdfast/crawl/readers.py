@@ -49,7 +49,7 @@ def is_pdf(content_type: str, body: bytes) -> bool:
 
 def takes_long(body: bytes) -> bool:
     """Whether no loop may wait for it: what is packed may be far larger than it looks, PDFs are for a child."""
-    return len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b") or pdf.MAGIC in body[:1024]
+    return len(body) > BIG_BODY_BYTES or body.startswith(b"\x1f\x8b") or pdf.may_be_one(body)
 
 
 def essence_of(content_type: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -88,6 +89,24 @@ def test_pdfs_are_read_beside_the_loop_and_dropped_when_the_claim_ends(monkeypat
         await asyncio.to_thread(started.wait)
         assert not reading.done()
         reading.cancel()
+        await handler.close()
+
+    asyncio.run(asyncio.wait_for(story(), 10))
+
+
+def test_pdfs_that_wait_for_their_turn_leave_threads_to_others(monkeypatch, tmp_path):
+    child = tmp_path / "child.py"
+    child.write_text("import time\nwhile True: time.sleep(1)\n")
+    monkeypatch.setattr(pdf, "_CHILD", child)
+
+    async def story() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        handler, _ = crawl({START: PDF})
+        reading = [asyncio.create_task(handler.handle(item())) for _ in range(4)]
+        await asyncio.sleep(0.1)
+        await asyncio.to_thread(lambda: None)
+        for one in reading:
+            one.cancel()
         await handler.close()
 
     asyncio.run(asyncio.wait_for(story(), 10))

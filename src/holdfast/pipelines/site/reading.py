@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from holdfast.crawl.document import Kind
 from holdfast.crawl.evidence import facts_of
-from holdfast.crawl.pdf import PdfReader
+from holdfast.crawl.pdf import PdfReader, may_be_one
 from holdfast.crawl.readers import BIG_BODY_BYTES, is_pdf, takes_long, text
 from holdfast.domain.item import Consulted, Done, Found, Item, Outcome, Record, Skipped
 from holdfast.pipelines.site.again import original_of, stands_for, unchanged, validators
@@ -25,8 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """An answer, and where it leads."""
 
     answer: Answer
@@ -41,6 +39,8 @@ class ReadingRoom:
         self._token = token
         self._belonging = belonging
         self._pdfs = PdfReader()
+        # They are read one at a time anyway, for long: those that wait hold no thread that others need.
+        self._pdf_turn = asyncio.Lock()
 
     def close(self) -> None:
         """Whatever is being read is dropped."""
@@ -48,7 +48,8 @@ class ReadingRoom:
 
     async def receive(self, item: Item, response: Response) -> Outcome:
         """Done or consulted, with its record and every address in it; skipped, if it is of a type that nobody wants."""
-        if item.kind == PAGE and not self._spec.mime.fetches(response.header("content-type") or ""):
+        mime = self._spec.mime
+        if item.kind == PAGE and not mime.any and not mime.fetches(response.header("content-type") or ""):
             return Skipped(MIME)
         data, digest, read = await self._off_the_loop(response.body, self._read, item, response)
         data |= validators(response)
@@ -69,9 +70,12 @@ class ReadingRoom:
 
     async def _off_the_loop(self, body: bytes, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What takes long isn't done here."""
-        if takes_long(body):
-            return await asyncio.to_thread(work, *args, **kwargs)
-        return work(*args, **kwargs)
+        if not takes_long(body):
+            return work(*args, **kwargs)
+        if may_be_one(body):
+            async with self._pdf_turn:
+                return await asyncio.to_thread(work, *args, **kwargs)
+        return await asyncio.to_thread(work, *args, **kwargs)
 
     async def _outcome(self, item: Item, read: Read, data: dict[str, Any], evidence: Exchange) -> Outcome:
         leads = read.leads
@@ -113,5 +117,5 @@ class ReadingRoom:
 
     def _led(self, answer: Answer) -> Read:
         if is_pdf(answer.content_type, answer.body):
-            answer = replace(answer, document=self._pdfs.read(answer.body))
+            answer = answer._replace(document=self._pdfs.read(answer.body))
         return Read(answer, leads_of(self._spec, self._token, answer))
