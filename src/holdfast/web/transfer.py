@@ -132,9 +132,8 @@ class Transfer:
         option(pycurl.HEADERFUNCTION, self._head.append)
         option(pycurl.WRITEFUNCTION, self._receive)
         option(pycurl.HTTPHEADER, self._lines)
-        option(
-            pycurl.MAXFILESIZE_LARGE, self._cap
-        )  # looks at Content-Length first, then counts while streaming
+        # Looks at Content-Length first, then counts while streaming.
+        option(pycurl.MAXFILESIZE_LARGE, self._cap)
         option(pycurl.BUFFERSIZE, _CHUNKS_OF if limits.bytes_s is None else _SMALL_CHUNKS_OF)
         option(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         option(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
