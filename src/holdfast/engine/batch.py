@@ -37,7 +37,8 @@ class Batch:
         self._tools = tools
         self._writer = writer
         self._rows = rows
-        self._waiting: deque[Handled] = deque()
+        self._waiting: deque[tuple[Handled, int]] = deque()
+        """Each with the bytes of its evidence."""
         self._held_bytes = 0
         self._committed_at = tools.clock.monotonic()
         self._unsynced = 0
@@ -48,8 +49,9 @@ class Batch:
 
     def add(self, handled: Handled) -> None:
         """An outcome to commit."""
-        self._waiting.append(handled)
-        self._held_bytes += _evidence_bytes(handled)
+        size = _evidence_bytes(handled)
+        self._waiting.append((handled, size))
+        self._held_bytes += size
 
     @property
     def held_bytes(self) -> int:
@@ -67,7 +69,8 @@ class Batch:
         A crash before the append loses what was handled; after it, bytes that nobody reads; after COMMIT, nothing. Then
         the rows go to their file, if there is one: how far it has come is noted by the commit after.
         """
-        handled = tuple(self._waiting.popleft() for _ in range(min(most, len(self._waiting))))
+        taken = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        handled = tuple(entry for entry, _ in taken)
         appended = await self._append(handled)
         reached(FaultPoint.AFTER_SEGMENT, appended)
         now = self._tools.clock.monotonic()
@@ -88,7 +91,7 @@ class Batch:
             ),
         )
         self._committed_at = now
-        self._held_bytes -= sum(map(_evidence_bytes, handled))
+        self._held_bytes -= sum(size for _, size in taken)
         self.lease = replace(self.lease, seq=committed.seq)
         if appended is not None:
             if appended.closed is not None:
