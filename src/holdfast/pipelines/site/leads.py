@@ -9,12 +9,12 @@ from holdfast.crawl.directives import MAX_HEADER_CHARS, directives, links_of
 from holdfast.crawl.document import Directives, Document, Entry, Kind
 from holdfast.crawl.html import FEED_TYPES
 from holdfast.crawl.readers import is_page, read, read_as
+from holdfast.crawl.robots import MAX_ROBOTS_BYTES
 from holdfast.domain.url import MAX_URL_BYTES, authority, join
 from holdfast.pipelines.site.discovery import FEED, LLMS, NESTING, PAGE, ROBOTS_TXT, SITEMAP, nested
 from holdfast.pipelines.site.judge import Judge, SkipReason
 from holdfast.pipelines.site.spec import SiteSpec
 
-MAX_ROBOTS_BYTES: Final = 512 * 1024
 MAX_HEADER_LINKS: Final = 100
 _SITEMAP_LINE = re.compile(rb"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S{1,8192}+)", re.IGNORECASE | re.MULTILINE)
 

@@ -27,7 +27,6 @@ _SMALL_LEVEL: Final = 0
 
 _RENAMED: Final = "X-Crawler-"
 """Put before a header that no longer describes the stored payload, as Common Crawl does."""
-_MAY_BE_RENAMED: Final = ("t", "T", "c", "C")
 _NOT_MODIFIED: Final = 304
 
 
