@@ -122,8 +122,10 @@ async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncI
         await _pause_for_room(tools, batch)
         raise
     finally:
-        await batch.close()
-        await handler.close()
+        try:
+            await batch.close()
+        finally:
+            await handler.close()
 
 
 def _reread(tools: Tools, job: Job) -> Reread:
