@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import holdfast
 from holdfast.domain.checkpoint import Counters
-from holdfast.domain.errors import AccessRefused, HomeError
+from holdfast.domain.errors import AccessRefused, HomeError, UsageError
 from holdfast.domain.job import Job, NewJob
 from holdfast.domain.retry import Backoff, RetryPolicy
 from holdfast.domain.states import Status
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from holdfast.crawl.reach import Reach
     from holdfast.pipelines.plugin.pipeline import PluginPipeline
     from holdfast.pipelines.site.handler import SiteHandler
+    from holdfast.pipelines.site.renderrules import RenderRules
     from holdfast.ports.fetcher import Fetcher
+    from holdfast.ports.renderer import Renderer
     from holdfast.web.transfer import FetchLimits
     from holdfast.web.ways import Ways
 
@@ -174,6 +176,8 @@ def look_at_reach(job: Job | NewJob, settings: Settings) -> None:
     """
     Pipelines().of(job.kind, job.spec)
     _ways(job.spec, settings, SystemClock())
+    if _renders(job) is not None:
+        _chromium(settings)
     roots = settings.fetch.ca_file
     if roots is not None and not os.access(roots, os.R_OK):
         raise AccessRefused(f"HOLDFAST_CA_FILE={roots} can't be read; name a file of certificates in PEM")
@@ -209,6 +213,66 @@ def _ways(spec: Mapping[str, Any], settings: Settings, clock: SystemClock) -> "W
     )
 
 
+def _chromium(settings: Settings) -> "Path":
+    """The browser that pages are shown by; UsageError where there is none, or nothing that could drive it."""
+    from holdfast.web.browser.program import find_program, has_playwright
+
+    named = settings.browser.program
+    program = find_program(named)
+    if not has_playwright():
+        raise UsageError("--render takes the extra `browser`: pip install 'holdfast[browser]'")
+    if program is None and named is not None:
+        raise UsageError(f"HOLDFAST_BROWSER={named} is no program that can be run; name a Chromium's")
+    if program is None:
+        raise UsageError(
+            "--render takes a Chromium: install the system's (on Debian and Ubuntu: apt-get install chromium), or name "
+            "one with HOLDFAST_BROWSER"
+        )
+    return program
+
+
+def browser(settings: Settings) -> str:
+    """What would show pages that need JavaScript, in words; UsageError says what is missing, OSError what is broken."""
+    from holdfast.web.browser.program import version_of
+
+    program = _chromium(settings)
+    guard = "in its sandbox" if _sandboxed(settings) else "without a sandbox of its own"
+    return f"{version_of(program)} ({program}), {guard}"
+
+
+def _sandboxed(settings: Settings) -> bool:
+    asked = settings.browser.sandbox
+    return os.geteuid() != 0 if asked is None else asked
+
+
+def _renders(job: Job | NewJob) -> "RenderRules | None":
+    """How pages are shown; None where none is."""
+    from holdfast.pipelines.site.renderrules import Render
+    from holdfast.pipelines.site.spec import SiteSpec
+
+    if job.kind != KIND:
+        return None
+    rules = SiteSpec.from_json(job.spec).render
+    return None if rules.mode is Render.NEVER else rules
+
+
+def _renderer(job: Job, settings: Settings, clock: SystemClock) -> "Renderer | None":
+    rules = _renders(job)
+    if rules is None:
+        return None
+    program = _chromium(settings)
+    from holdfast.web.browser.chromium import Chromium, ChromiumRenderer
+    from holdfast.web.browser.showing import ShowLimits
+
+    return ChromiumRenderer(
+        Chromium(program, _sandboxed(settings), settings.browser.memory_bytes),
+        clock,
+        ShowLimits(page_s=settings.browser.page_s, body_bytes=settings.fetch.body_bytes),
+        user_agent=user_agent(job),
+        at_once=rules.at_once,
+    )
+
+
 def user_agent(job: Job) -> str:
     """What we call ourselves before strangers, unless the job says otherwise."""
     own: str | None = job.spec.get("user_agent")
@@ -233,7 +297,8 @@ def _site_handler(run: PipelineRun, settings: Settings, clock: SystemClock) -> "
     from holdfast.pipelines.site.handler import SiteHandler
 
     fetcher, policy = _fetcher(run.job, settings, clock), _retries(settings.fetch)
-    return SiteHandler(run, fetcher, clock, random.random, policy)
+    renderer = _renderer(run.job, settings, clock)
+    return SiteHandler(run, fetcher, clock, random.random, policy, renderer=renderer)
 
 
 def _fetcher(job: Job, settings: Settings, clock: SystemClock) -> "Fetcher":

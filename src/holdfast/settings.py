@@ -46,6 +46,18 @@ class FetchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowserSettings:
+    """What shows pages that need JavaScript, and when it is given up."""
+
+    program: Path | None = None
+    """None: the first of the usual ones."""
+    page_s: float = 30.0
+    memory_bytes: int = 2000 * MB
+    sandbox: bool | None = None
+    """None: unless we are root, under whom Chromium has none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it."""
 
@@ -53,6 +65,7 @@ class Settings:
     times: LeaseTimes = field(default_factory=LeaseTimes)
     storage: StorageSettings = field(default_factory=StorageSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
+    browser: BrowserSettings = field(default_factory=BrowserSettings)
     access: Path | None = None
 
 
@@ -66,10 +79,10 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             return default
         try:
             return convert(text.strip())
-        except ValueError:
+        except (ValueError, KeyError):
             raise UsageError(f"HOLDFAST_{name}={text!r} can't be read; it takes {_TAKES[convert]}") from None
 
-    times, storage, fetch = LeaseTimes(), StorageSettings(), FetchSettings()
+    times, storage, fetch, browser = LeaseTimes(), StorageSettings(), FetchSettings(), BrowserSettings()
     settings = Settings(
         home=read("HOME", Path, Path(".holdfast")),
         times=LeaseTimes(
@@ -96,6 +109,12 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
             retry_cap_s=read("RETRY_CAP_S", _seconds, fetch.retry_cap_s),
             outage_s=read("OUTAGE_S", _seconds, fetch.outage_s),
             ca_file=read("CA_FILE", _file, fetch.ca_file),
+        ),
+        browser=BrowserSettings(
+            program=read("BROWSER", _file, browser.program),
+            page_s=read("RENDER_S", _seconds, browser.page_s),
+            memory_bytes=read("BROWSER_MB", _megabytes, browser.memory_bytes),
+            sandbox=read("BROWSER_SANDBOX", _yes_or_no, browser.sandbox),
         ),
         access=read("ACCESS", _file, None),
     )
@@ -140,6 +159,10 @@ def _file(text: str) -> Path | None:
     return None if text == "none" else Path(text)
 
 
+def _yes_or_no(text: str) -> bool | None:
+    return {"yes": True, "no": False, "auto": None}[text]
+
+
 def _megabytes(text: str) -> int:
     value = float(text)
     if not 0 <= value <= _MOST:
@@ -159,6 +182,7 @@ _TAKES: Mapping[Callable[[str], object], str] = {
     _count: f"a whole number from 0 to {_MOST:,}",
     _megabytes: f"megabytes from 0 to {_MOST:,}, such as 256",
     _body_megabytes: f"megabytes above 0 and up to {MAX_BODY_BYTES // MB}, such as 32",
+    _yes_or_no: "yes, no or auto",
     Path: "a path",
     _file: "a path, or none",
 }

@@ -24,6 +24,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
     """The job that the options, by click's names for them, describe. UsageError says what is wrong with it."""
     from holdfast.pipelines.site.discovery import Discovery
     from holdfast.pipelines.site.mime import MimeRules
+    from holdfast.pipelines.site.renderrules import Render, RenderRules
     from holdfast.pipelines.site.spec import KIND, SiteSpec, identity
     from holdfast.pipelines.site.traps import TrapRules
 
@@ -48,6 +49,7 @@ def asked_for(urls: tuple[str, ...], options: Mapping[str, Any]) -> NewJob:
             llms=options["llms"],
             follow_nofollow=options["follow_nofollow"],
         ),
+        render=RenderRules(Render(options["render"]), options["render_at_once"]),
     )
     return _new_job((KIND, identity(name, spec), FIXED), spec.to_json(), options)
 

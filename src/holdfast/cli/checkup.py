@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.cli.words import clean, plural, size
-from holdfast.domain.errors import DamagedJob, HoldfastError
+from holdfast.domain.errors import DamagedJob, HoldfastError, UsageError
 from holdfast.settings import Settings
 
 _FEW_FILES: Final = 256
@@ -68,6 +68,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
         _sqlite,
         _curl,
         _libraries,
+        _browser,
     )
     for examination in examinations:
         try:
@@ -218,6 +219,24 @@ def _libraries(_settings: Settings) -> Iterator[Finding]:
         importlib.import_module(module)
     shown = ("selectolax", "ada-url", "isal", "pyarrow")
     yield Finding(Grade.OK, "libraries", ", ".join(f"{name} {version(name)}" for name in shown))
+
+
+def _browser(settings: Settings) -> Iterator[Finding]:
+    from holdfast.bootstrap import browser
+
+    try:
+        version("playwright")
+    except PackageNotFoundError:
+        found = "not installed: only --render needs it, for pages that need JavaScript"
+        yield Finding(Grade.OK, "browser", found)
+        return
+    try:
+        yield Finding(
+            Grade.OK, "browser", f"{clean(browser(settings))}, by playwright {version('playwright')}"
+        )
+    except (UsageError, OSError) as error:
+        named = settings.browser.program is not None
+        yield Finding(Grade.BAD if named else Grade.WARN, "browser", "none that could show pages", str(error))
 
 
 def _nearest(path: Path) -> Path:

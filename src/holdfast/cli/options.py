@@ -193,6 +193,23 @@ _HEADINGS: dict[str, tuple[Add, ...]] = {
         ),
         option("--follow-nofollow", is_flag=True, help="Follow links that a page asks not to follow."),
     ),
+    "JavaScript": (
+        option(
+            "--render",
+            type=click.Choice(["never", "auto", "always"]),
+            default="never",
+            show_default=True,
+            help="Show pages by a Chromium before they are read: those that show nothing without scripts, or all.",
+        ),
+        option(
+            "--render-at-once",
+            type=click.IntRange(1, 64),
+            default=2,
+            show_default=True,
+            metavar="N",
+            help="So many pages at a time.",
+        ),
+    ),
     "Pace": (
         option(
             "-c",

@@ -32,6 +32,7 @@ _TYPES = {
     "elapsed_ms": ColumnType.REAL,
     "fetched_at": ColumnType.TIME,
     "noindex": ColumnType.FLAG,
+    "rendered": ColumnType.FLAG,
     **dict.fromkeys(STRUCTURED, ColumnType.JSON),
 }
 _BY_NAME = {

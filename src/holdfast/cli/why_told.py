@@ -171,12 +171,15 @@ def _stored(answer: Answer) -> Iterator[Line]:
         yield "", _place(record.location), ""
     if record.digest is not None:
         yield "", f"sha256 of the payload {record.digest.hex()}", "dim"
-    if record.revisit_of is not None:
-        yield (
-            "",
-            f"its body is that of {clean(record.same_as or 'another page', _LONG)}: {_place(record.revisit_of)}",
-            "",
-        )
+    same = clean(record.same_as or "another page", _LONG)
+    if record.rendering is not None:
+        yield "shown", f"by a browser; what its scripts made: {_place(record.rendering.location)}", ""
+        if record.rendering.revisit_of is not None:
+            yield "", f"which is the same as that of {same}: {_place(record.rendering.revisit_of)}", ""
+    elif data.get("unrendered"):
+        yield "shown", f"as it was served: the browser gave up ({data['unrendered']})", ""
+    elif record.revisit_of is not None:
+        yield "", f"its body is that of {same}: {_place(record.revisit_of)}", ""
 
 
 def _place(place: Location) -> str:

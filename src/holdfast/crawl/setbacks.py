@@ -18,6 +18,7 @@ from holdfast.domain.retry import (
 )
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import FetchFailed, Response
+from holdfast.ports.renderer import RenderFailed
 
 ROBOTS = "robots"
 """Why an item was skipped: robots.txt forbids it."""
@@ -57,6 +58,10 @@ class Setbacks:
             or self._again(item, Cause.NETWORK, failed.reason)
             or Failed(failed.reason)
         )
+
+    def unrendered(self, item: Item, failed: RenderFailed) -> RetryAt | None:
+        """There was one, and a browser couldn't show it. None: it won't."""
+        return self._again(item, Cause.NETWORK, failed.reason) if failed.transient else None
 
     def unanswered(self, item: Item, response: Response) -> Outcome:
         """There was one, and it is neither a body nor a redirect."""

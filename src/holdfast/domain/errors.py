@@ -12,6 +12,7 @@ HoldfastError                 the sentence for the user is the message; `exit_co
 │   └── AccessRefused         secrets, cookies or proxies that can't be used as they are given
 ├── HomeError                 the home can't be used: unreadable, newer schema, not a directory    (exit 2)
 ├── DamagedJob                the ledger's row of that job can't be read, those of others can     (exit 1)
+├── BrowserFailed             the browser that pages are to be shown by doesn't start: mend it        (exit 1)
 ├── LeaseLost                 somebody else owns the chunk now: drop everything and stop           (exit 1)
 ├── StorageFull               no room: pause, keep what is committed                               (exit 3)
 └── StorageFailed             a write or an fsync failed: stop, the last commit stands             (exit 1)
@@ -88,6 +89,16 @@ class DamagedJob(HoldfastError):
         super().__init__(
             f"job {public_id[-8:]} can't be read: its `{column}` in the ledger is damaged, or a newer Holdfast's. "
             "The other jobs are not concerned; crawl this one anew with --fresh, or restore a backup of the home"
+        )
+
+
+class BrowserFailed(HoldfastError):
+    """The browser doesn't start, or not any more. No page's fault: the job goes on where it stands once one does."""
+
+    def __init__(self, program: str, why: str) -> None:
+        super().__init__(
+            f"the browser {program} doesn't start ({why}): see `holdfast doctor`, or name another one with "
+            "HOLDFAST_BROWSER; then run the same command again"
         )
 
 

@@ -8,7 +8,7 @@ from holdfast.domain.item import Item, Outcome, Record, Rejudged
 from holdfast.domain.job import Job
 from holdfast.engine.tools import Tools
 from holdfast.ports.ledger import RecordRow
-from holdfast.ports.segments import Reading, standing_for
+from holdfast.ports.segments import Reading, as_rendered, standing_for
 
 
 async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]], item: Item) -> Outcome:
@@ -25,11 +25,15 @@ async def rejudge(tools: Tools, job: Job, cursor: Callable[[], Mapping[str, Any]
 
 
 def read_body(tools: Tools, job: Job, row: RecordRow) -> Reading | None:
-    """What is stored of a record; the body of a revisit is the one that it points to."""
+    """What is stored of a record; the body of a revisit is the one that it points to.
+
+    That of a page which was shown by a browser is what its scripts made of it.
+    """
     if row.location is None:
         return None
-    own = tools.segments.read(job, row.location)
-    if row.revisit_of is None:
-        return own
-    original = tools.segments.read(job, row.revisit_of)
-    return standing_for(own, original)
+    reading = tools.segments.read(job, row.location)
+    if row.revisit_of is not None:
+        reading = standing_for(reading, tools.segments.read(job, row.revisit_of))
+    if row.rendering is not None:
+        reading = as_rendered(reading, tools.segments.read(job, row.rendering.body))
+    return reading

@@ -112,7 +112,9 @@ async def _at_work(tools: Tools, claim: Claim, rows: RowStream | None) -> AsyncI
     """A worker with all that it needs, which is let go at the end."""
     outside = await _outside(tools, claim.job)
     frontier = Frontier(claim.job.limits, rate_of(claim.job.pace.max_rate))
-    lent = PipelineRun(claim.job, claim.cursor, outside, frontier.repace, _reread(tools, claim.job))
+    lent = PipelineRun(
+        claim.job, claim.cursor, outside, frontier.repace, frontier.hold_host, _reread(tools, claim.job)
+    )
     handler = tools.open_handler(lent)
     writer = tools.segments.writer(claim.job, claim.lease, claim.job.durability)
     batch = Batch(tools, claim.lease, writer, rows)

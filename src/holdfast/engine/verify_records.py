@@ -14,7 +14,7 @@ from holdfast.engine.tools import Tools
 from holdfast.engine.verify_report import Report
 from holdfast.engine.verify_segments import Places, empty_places, pages_of_records
 from holdfast.ports.ledger import Discrepancy, RecordRow
-from holdfast.ports.segments import DamagedRecord, Reading, standing_for
+from holdfast.ports.segments import DamagedRecord, Reading, as_rendered, standing_for
 
 REMEMBERED = 200_000
 
@@ -110,8 +110,23 @@ class Examiner:
             whole = None if reading.revisit else reading
         if whole is not None:
             _compare_body(examined, whole)
+            whole = self._as_shown(examined, whole)
+        if whole is not None:
             self._extract(examined, whole)
         return examined
+
+    def _as_shown(self, examined: Examined, reading: Reading) -> Reading | None:
+        """The document that the page's links were taken from. A rendering is a row of its own, and judged there."""
+        row = examined.row
+        if row.rendering is None:
+            if row.data.get("rendered"):
+                examined.complain("page", "was shown by a browser, and what that made of it is not stored")
+                return None
+            return reading
+        try:
+            return as_rendered(reading, self._tools.segments.read(self._job, row.rendering.body))
+        except DamagedRecord:
+            return None
 
     def _with_body(self, examined: Examined, revisit: Reading, place: Location) -> Reading | None:
         """A revisit, with the body that it stands for if that is the right one; all else is its own."""

@@ -34,6 +34,8 @@ class CrawlOptions(TypedDict, total=False):
     follow_nofollow: bool
     mime: str | Sequence[str]
     no_mime: str | Sequence[str]
+    render: Literal["never", "auto", "always"]
+    render_at_once: int
     concurrency: int | None
     per_host: int | None
     delay: float | None

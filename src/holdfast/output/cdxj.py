@@ -21,6 +21,7 @@ from holdfast.output.formats import CDXJ, WARC, sound
 from holdfast.output.surt import surt
 from holdfast.output.target import whole_file
 from holdfast.ports.ledger import RecordRow, SegmentState
+from holdfast.ports.segments import RENDERED
 
 _IN_MEMORY: Final = 50_000
 """Lines that are sorted at a time; more are sorted on the disk."""
@@ -82,10 +83,13 @@ async def segments_of(source: Source, runs: Iterable[Job]) -> dict[str, SegmentS
 
 
 async def stored(source: Source, job: Job) -> AsyncIterator[tuple[RecordRow, Location]]:
-    """All responses of the job up to its last commit, and where they lie in the segments."""
+    """All responses of the job up to its last commit, and where they lie in the segments.
+
+    What a browser made of one is none: who asks for that address is to get the response, and run its scripts.
+    """
     async for page in pages_of(source.ledger, job, None, upto=job.commit_no):
         for record in page:
-            if record.location is not None:
+            if record.location is not None and record.kind != RENDERED:
                 yield record, record.location
 
 

@@ -143,9 +143,8 @@ def _rows_of(
 
 
 def stored_body(segments: Segments, job: Job, record: RecordRow) -> Reading | None:
-    """The stored exchange; for an exact duplicate, the one whose body it shares."""
-    place = record.revisit_of or record.location
-    return None if place is None else segments.read(job, place)
+    """The stored exchange; for an exact duplicate, the one whose body it shares; or what a browser made of it."""
+    return None if record.body is None else segments.read(job, record.body)
 
 
 async def _segments_into(file: BinaryIO, source: Source, job: Job, on_progress: OnProgress) -> int:

@@ -23,6 +23,7 @@ class FaultPoint(StrEnum):
     MID_ROWS = "mid-row"
     AFTER_ROWS = "between rows and their note"
     HANDLING = "while an item is handled"
+    RENDERING = "while a page is shown"
 
 
 Hook = Callable[[FaultPoint, Any], None]

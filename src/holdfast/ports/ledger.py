@@ -38,6 +38,20 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendering:
+    """Where it is stored what a browser made of a page."""
+
+    location: Location
+    revisit_of: Location | None = None
+    """The one that it is the same as."""
+
+    @property
+    def body(self) -> Location:
+        """Where the document itself lies."""
+        return self.revisit_of or self.location
+
+
+@dataclass(frozen=True, slots=True)
 class RecordRow:
     """A record with its item, as verify and export read it."""
 
@@ -51,7 +65,19 @@ class RecordRow:
     digest: bytes | None
     revisit_of: Location | None
     same_as: str | None = None
-    """The address of the item whose stored body this one shares."""
+    """The address of the item whose stored body this one shares; whose rendering, if a browser showed it."""
+    rendering: Rendering | None = None
+    """Of a page that was shown by a browser: what is to be read in the place of its body."""
+
+    @property
+    def body(self) -> Location | None:
+        """Where that lies which is to be read."""
+        return self.rendering.body if self.rendering is not None else self.revisit_of or self.location
+
+    @property
+    def shares(self) -> Location | None:
+        """The same, where it is another page's: `same_as`."""
+        return self.rendering.revisit_of if self.rendering is not None else self.revisit_of
 
 
 @dataclass(frozen=True, slots=True)

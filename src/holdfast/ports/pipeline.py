@@ -29,6 +29,10 @@ def _as_before(host_id: int, pace: HostPace) -> None:
     """Nobody is there who paces."""
 
 
+def _at_any_time(host_id: int, until: float) -> None:
+    """Nobody is there who waits."""
+
+
 Reread = Callable[[Location], Awaitable[Reading]]
 """Reads a stored exchange back; raises DamagedRecord where it isn't one, StorageFailed if it can't be read now."""
 
@@ -43,6 +47,8 @@ class PipelineRun:
     """Addresses that were kept though they are out of scope (COUNTED)."""
     repace: Callable[[int, HostPace], None] = _as_before
     """Tells the engine that a host (by its id) wants to be treated otherwise from now on."""
+    hold: Callable[[int, float], None] = _at_any_time
+    """Tells the engine to leave a host (by its id) alone until that time on the monotonic clock."""
     reread: Reread | None = None
     """For what an item has `earlier`, which names the place of its body."""
 

@@ -13,6 +13,8 @@ from holdfast.domain.lease import Lease
 from holdfast.ports.fetcher import Response
 
 NOT_MODIFIED: Final = 304
+RENDERED: Final = "rendered"
+"""The kind of a record that holds what a browser made of a page, and its `encoding`: no response's body is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,13 @@ class Exchange:
     digest: bytes
     original: "Original | None" = None
     """The stored body that it stands for: of a 304, or because it came once more."""
+    rendering: bool = False
+    """It is no response, but what a browser made of the one before it, in the form of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A stored exchange read back."""
+    """A stored exchange read back, or what a browser made of one: that has neither a status nor headers."""
 
     location: Location
     url: str
@@ -69,6 +73,11 @@ def standing_for(revisit: Reading, original: Reading) -> Reading:
     if revisit.status == NOT_MODIFIED:
         headers = headers_since(original.headers, revisit.headers)
     return replace(revisit, headers=headers, payload=original.payload, body=original.body)
+
+
+def as_rendered(served: Reading, rendering: Reading) -> Reading:
+    """A page whose scripts have run: what its server said of it, with the document that they left."""
+    return replace(served, payload=rendering.payload, body=rendering.body)
 
 
 class DamagedRecord(Exception):

@@ -246,18 +246,18 @@ class Records:
             if largest.admits(weight):
                 top = Top(seen.url, seen.title, seen.status, seen.content_type, seen.size, seen.elapsed_ms)
                 largest.add(weight, top)
-        if row.revisit_of is not None:
+        if row.shares is not None:
             self._copy(row, seen)
 
     def _copy(self, row: RecordRow, seen: Seen) -> None:
         self._duplicates += 1
         self._duplicate_bytes += seen.size
-        group = self._copies.get(row.revisit_of)
+        group = self._copies.get(row.shares)
         if group is None:
             if len(self._copies) >= MOST_GROUPS:
                 self._uncounted += 1
                 return
-            group = self._copies[row.revisit_of] = [0, seen.size]
+            group = self._copies[row.shares] = [0, seen.size]
         group[0] += 1
         if len(group) < 2 + EXAMPLES:
             group.append(seen.url)

@@ -87,7 +87,7 @@ class Reader:
             wanted.note(row.item.url, self._links(row))
 
     def _links(self, row: RecordRow) -> list[bytes]:
-        place = row.revisit_of or row.location
+        place = row.body
         if place is None:
             return []
         try:

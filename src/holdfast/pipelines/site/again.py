@@ -67,8 +67,10 @@ async def stored_page(item: Item, reread: Reread | None) -> Reading | None:
 
 def unchanged(earlier: Mapping[str, Any], response: Response, original: Original) -> dict[str, Any]:
     """The row of a page that has not changed: what it was, when it was looked at last, and what was answered then."""
+    # Whether its scripts ran, and the charset of what they made, is another matter than its body.
+    forget = {"rendered", "unrendered"} | ({"charset"} if earlier.get("rendered") else set())
     return {
-        **earlier,
+        **{name: value for name, value in earlier.items() if name not in forget},
         "fetched_at": response.fetched_at,
         "http_version": response.http_version,
         "elapsed_ms": round(response.elapsed_s * 1000, 1),

@@ -14,13 +14,16 @@ from holdfast.domain.url import origin
 from holdfast.pipelines.site.again import conditions, stored_page
 from holdfast.pipelines.site.belonging import Belonging
 from holdfast.pipelines.site.discovery import ABSENT, PAGE, ROBOTS_TXT
+from holdfast.pipelines.site.errands import Errands
 from holdfast.pipelines.site.mime import MIME
 from holdfast.pipelines.site.reading import ReadingRoom
 from holdfast.pipelines.site.redirects import Redirects
+from holdfast.pipelines.site.rendering import RenderingRoom
 from holdfast.pipelines.site.spec import SiteSpec
 from holdfast.ports.clock import Clock
 from holdfast.ports.fetcher import UNWANTED, Fetcher, FetchFailed, Request, Response
 from holdfast.ports.pipeline import HostPace, PipelineRun
+from holdfast.ports.renderer import Renderer
 from holdfast.ports.segments import NOT_MODIFIED, Reading
 
 LISTS_AT_A_TIME = 2
@@ -41,7 +44,10 @@ class SiteHandler:
         clock: Clock,
         jitter: Callable[[], float],
         policy: RetryPolicy | None = None,
+        *,
+        renderer: Renderer | None = None,
     ) -> None:
+        """Without a `renderer` every page is read as it was served."""
         self._spec = SiteSpec.from_json(run.job.spec)
         self._fetcher = fetcher
         agent = self._spec.user_agent or DEFAULT_USER_AGENT
@@ -52,8 +58,16 @@ class SiteHandler:
         self._redirects = Redirects(belonging)
         # Each may hold fifty thousand addresses until it is committed.
         self._lists = asyncio.Semaphore(LISTS_AT_A_TIME)
-        self._room = ReadingRoom(self._spec, token_of(agent), belonging)
+        self._renderer = renderer
+        self._room = ReadingRoom(self._spec, token_of(agent), belonging, self._rendering(run, clock))
         self._reread = run.reread
+
+    def _rendering(self, run: PipelineRun, clock: Clock) -> RenderingRoom | None:
+        if self._renderer is None:
+            return None
+        robots = None if self._spec.ignore_robots else self._asker.robots
+        errands = Errands(self._fetcher, robots, run.job.pace, clock)
+        return RenderingRoom(self._spec.render, self._renderer, errands, self._asker.setbacks, run.hold)
 
     @property
     def phases(self) -> Sequence[str]:
@@ -61,7 +75,9 @@ class SiteHandler:
         return ("crawl",)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections, and of the browser."""
+        if self._renderer is not None:
+            await self._renderer.close()
         await self._asker.close()
         await self._fetcher.close()
         self._room.close()

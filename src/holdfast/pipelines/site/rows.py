@@ -29,6 +29,7 @@ COLUMNS = (
     "description",
     "canonical",
     "noindex",
+    "rendered",
     "lastmod",
     "charset",
     "http_version",
@@ -75,6 +76,7 @@ def page_row(
         "fetched_at": iso(data["fetched_at"]),
         "content_type": data["content_type"].partition(";")[0].strip().lower(),
         "text": "" if content is None else content.text,
+        "rendered": data.get("rendered", False),
         **structured(content, whence.url),
     }
     row = {column: derived[column] if column in derived else data[column] for column in COLUMNS}

@@ -13,6 +13,7 @@ from holdfast.domain.errors import UsageError
 from holdfast.domain.url import canonical, from_user
 from holdfast.pipelines.site.discovery import Discovery
 from holdfast.pipelines.site.mime import MimeRules
+from holdfast.pipelines.site.renderrules import RenderRules
 from holdfast.pipelines.site.stripping import checked
 from holdfast.pipelines.site.traps import TrapRules
 
@@ -49,6 +50,7 @@ class Choices(TypedDict, total=False):
     fields: tuple[str, ...]
     discovery: Discovery
     mime: MimeRules
+    render: RenderRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class SiteSpec:
     """Links are read without these parameters; a * at the end of a name stands for anything."""
     discovery: Discovery = field(default_factory=Discovery)
     mime: MimeRules = field(default_factory=MimeRules)
+    render: RenderRules = field(default_factory=RenderRules)
 
     def __post_init__(self) -> None:
         if not self.start_urls:

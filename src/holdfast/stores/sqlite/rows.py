@@ -14,7 +14,7 @@ from holdfast.domain.item import Item, Record
 from holdfast.domain.job import Durability, Job, Limits, NewJob, Pace
 from holdfast.domain.runs import Run, RunKind
 from holdfast.domain.states import Status
-from holdfast.ports.ledger import RecordRow, Whereabouts
+from holdfast.ports.ledger import RecordRow, Rendering, Whereabouts
 from holdfast.ports.segments import Original
 
 Row = tuple[Any, ...]
@@ -194,7 +194,8 @@ def checkpoint(row: Row) -> Checkpoint:
 
 def record(row: Row) -> RecordRow:
     """A row of ledger.sql's record columns."""
-    status, parent_url, ordinal, kind, data, segment, start, length, digest, *body, same_as = row[10:]
+    status, parent_url, ordinal, kind, data, segment, start, length, digest, *rest = row[10:]
+    body, (same_as,), shown, shown_body = rest[:3], rest[3:4], rest[4:7], rest[7:]
     return RecordRow(
         item=item((*row[:9], False, row[9], 0, 0)),
         status=status,
@@ -204,9 +205,14 @@ def record(row: Row) -> RecordRow:
         data=orjson.loads(data),
         location=None if segment is None else Location(segment, start, length),
         digest=digest,
-        revisit_of=None if body[0] is None else Location(*body),
+        revisit_of=_somewhere(body),
         same_as=same_as,
+        rendering=None if shown[0] is None else Rendering(Location(*shown), _somewhere(shown_body)),
     )
+
+
+def _somewhere(place: Sequence[Any]) -> Location | None:
+    return None if place[0] is None else Location(*place)
 
 
 def whereabouts(row: Row) -> Whereabouts:

@@ -9,6 +9,7 @@ from holdfast.domain.commit import Location
 from holdfast.ports.fetcher import FetchFailed
 from holdfast.ports.segments import DamagedRecord, Reading
 from holdfast.web.coding import DECODED_BYTES, codings, decode
+from holdfast.web.warc.records import RENDERED_TYPE
 
 GZIP: Final = 31
 VERSION_LINE: Final = b"WARC/1.1\r\n"
@@ -16,6 +17,7 @@ _BLANK: Final = b"\r\n\r\n"
 _TRAILER: Final = 8
 """CRC-32 and length at the end of a gzip member."""
 _DIGEST: Final = "sha256:"
+_NO_HEADERS: Final[tuple[tuple[str, str], ...]] = ()
 IsalError: Final[type[Exception]] = isal_zlib.error  # type: ignore[assignment]  # wrong in its stub
 
 
@@ -48,13 +50,18 @@ def reading(record: bytes, location: Location) -> Reading | None:
     if kind in {"warcinfo", "request"}:
         return None
     url, digest = fields.get("warc-target-uri", ""), fields.get("warc-payload-digest", "")
-    if kind not in {"response", "revisit"} or not url or not digest.startswith(_DIGEST):
+    if kind not in {"response", "revisit", "conversion"} or not url or not digest.startswith(_DIGEST):
         raise DamagedRecord(f"not a response: type {kind!r}, address {url!r}, digest {digest!r}")
-    http_end = record.find(_BLANK, begin, end)
-    if http_end < 0:
-        raise DamagedRecord("no whole HTTP head")
-    status, headers = _http_head(record[begin:http_end])
-    payload = record[http_end + len(_BLANK) : end]
+    status, headers = 0, _NO_HEADERS
+    if kind != "conversion" and fields.get("content-type", "").startswith("application/http"):
+        http_end = record.find(_BLANK, begin, end)
+        if http_end < 0:
+            raise DamagedRecord("no whole HTTP head")
+        status, headers = _http_head(record[begin:http_end])
+        begin = http_end + len(_BLANK)
+    elif fields.get("content-type") != RENDERED_TYPE:
+        raise DamagedRecord(f"neither HTTP nor a rendering, but {fields.get('content-type')!r}")
+    payload = record[begin:end]
     revisit = kind == "revisit"
     return Reading(
         location=location,

@@ -10,7 +10,7 @@ from isal import isal_zlib
 from holdfast import __version__
 from holdfast.domain.commit import Location, Stored
 from holdfast.ports.fetcher import Response
-from holdfast.ports.segments import Exchange, Original
+from holdfast.ports.segments import RENDERED, Exchange, Original
 
 NewId = Callable[[], str]
 """Gives a fresh UUID in its usual text form."""
@@ -18,6 +18,9 @@ NewId = Callable[[], str]
 REVISIT_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+RENDERED_TYPE: Final = "text/html; charset=utf-8"
+"""What a rendering is. No response's record has such a type: theirs is HTTP."""
 
 _GZIP: Final = 31
 _LEVEL: Final = 1
@@ -65,10 +68,10 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
     pieces: list[bytes] = []
     placed: list[_Placed] = []
     first: dict[tuple[bytes, str], int] = {}
-    offset = 0
+    offset, record_id = 0, ""
     for index, exchange in enumerate(exchanges):
         response, digest = exchange.response, exchange.digest
-        encoding = _encoding(response)
+        encoding = RENDERED if exchange.rendering else _encoding(response)
         original, earlier = exchange.original, None
         if original is None and (original := known.get(digest)) is not None and original.encoding != encoding:
             original = None
@@ -78,10 +81,14 @@ def compose(exchanges: Sequence[Exchange], known: Mapping[bytes, Original], new_
             target = (exchanges[earlier].response.url, exchanges[earlier].response.fetched_at)
         else:
             target, earlier = None, None
-        record_id = new_id()
         about = _about(response)
-        main = _response(record_id, about, exchange, target)
-        aside = _request(new_id(), record_id, about, response.request_head)
+        if exchange.rendering:
+            # It comes right behind the response that it was made of.
+            main, aside = _rendering(new_id(), record_id, about, exchange, target), b""
+        else:
+            record_id = new_id()
+            main = _response(record_id, about, exchange, target)
+            aside = _request(new_id(), record_id, about, response.request_head)
         pieces += (main, aside)
         placed.append(_Placed(offset, len(main), digest, original.location if original else None, earlier))
         offset += len(main) + len(aside)
@@ -115,10 +122,7 @@ def _response(record_id: str, about: str, exchange: Exchange, revisited: tuple[s
     else:
         kind, payload = "revisit", b""
         profile = NOT_MODIFIED_PROFILE if response.status == _NOT_MODIFIED else REVISIT_PROFILE
-        extra = (
-            f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {revisited[0]}\r\n"
-            f"WARC-Refers-To-Date: {_date(revisited[1])}\r\n"
-        )
+        extra = _refers_to(profile, revisited)
     head = (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
         f"{about}{extra}WARC-Payload-Digest: sha256:{exchange.digest.hex()}\r\n"
@@ -126,6 +130,34 @@ def _response(record_id: str, about: str, exchange: Exchange, revisited: tuple[s
         f"Content-Length: {len(http) + len(payload)}\r\n\r\n"
     )
     return _member((head.encode(), http, payload), _LEVEL)
+
+
+def _rendering(
+    record_id: str, served_id: str, about: str, exchange: Exchange, revisited: tuple[str, float] | None
+) -> bytes:
+    """A conversion of the response before it, by the standard's word: replaying programs take the response.
+
+    One that is the same as another's is a revisit of that, which has a body of HTML and no HTTP head.
+    """
+    payload, kind = exchange.response.payload, "conversion"
+    if revisited is not None:
+        payload, kind = b"", "revisit"
+        extra = _refers_to(REVISIT_PROFILE, revisited)
+    else:
+        extra = f"WARC-Refers-To: <urn:uuid:{served_id}>\r\n"
+    head = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n"
+        f"{about}{extra}WARC-Payload-Digest: sha256:{exchange.digest.hex()}\r\n"
+        f"Content-Type: {RENDERED_TYPE}\r\nContent-Length: {len(payload)}\r\n\r\n"
+    )
+    return _member((head.encode(), payload), _LEVEL)
+
+
+def _refers_to(profile: str, revisited: tuple[str, float]) -> str:
+    url, at = revisited
+    return (
+        f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: {_date(at)}\r\n"
+    )
 
 
 def _request(record_id: str, concurrent_to: str, about: str, block: bytes) -> bytes:

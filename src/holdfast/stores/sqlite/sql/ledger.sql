@@ -157,7 +157,9 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
        p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length,
        (SELECT same.url FROM records AS o JOIN items AS same ON same.id = o.item_id
-         WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
+         WHERE o.segment_id = iif(d.start IS NULL, r.body_segment_id, d.body_segment_id)
+           AND o.start = iif(d.start IS NULL, r.body_start, d.body_start)),
+       ds.name, d.start, d.length, db.name, d.body_start, d.body_length
   FROM jobs AS j
   JOIN records AS r ON r.job_id = j.id AND r.run = coalesce(:run, j.run)
   JOIN items AS i ON i.id = r.item_id
@@ -165,6 +167,10 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
   LEFT JOIN items AS p ON p.id = i.parent_id
   LEFT JOIN segments AS s ON s.id = r.segment_id
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
+  LEFT JOIN records AS d ON r.kind = 'page' AND d.job_id = r.job_id AND d.run = r.run AND d.item_id = r.item_id
+                        AND d.ordinal = r.ordinal + 1 AND d.kind = 'rendered'
+  LEFT JOIN segments AS ds ON ds.id = d.segment_id
+  LEFT JOIN segments AS db ON db.id = d.body_segment_id
  WHERE j.id = :job_id AND r.item_id > :after AND (:kind IS NULL OR r.kind = :kind)
    AND (:upto IS NULL OR r.commit_no <= :upto)
    AND r.item_id <= (SELECT max(item_id)
@@ -177,22 +183,29 @@ SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts,
 
 -- name: written
 -- Records by the commits that wrote them, in the order in which the evidence of their items was stored; none is of an item
--- without any. Primary keys, index records_place; CROSS JOIN, because the commits are few and lead.
+-- without any. What a browser made of a page is no other item's. Primary keys, index records_place; CROSS JOIN, because the
+-- commits are few and lead.
 SELECT i.id, i.url, i.host_id, h.name, i.depth, i.kind, i.parent_id, i.attempts, i.rejudge, i.lastmod, i.status,
        p.url,
        r.ordinal, r.kind, r.data, s.name, r.start, r.length, r.digest, b.name, r.body_start, r.body_length,
        (SELECT same.url FROM records AS o JOIN items AS same ON same.id = o.item_id
-         WHERE o.segment_id = r.body_segment_id AND o.start = r.body_start)
+         WHERE o.segment_id = iif(d.start IS NULL, r.body_segment_id, d.body_segment_id)
+           AND o.start = iif(d.start IS NULL, r.body_start, d.body_start)),
+       ds.name, d.start, d.length, db.name, d.body_start, d.body_length
   FROM jobs AS j
  CROSS JOIN commits AS c ON c.job_id = j.id AND c.run = j.run AND c.number > :after AND c.number <= :until
  CROSS JOIN records AS e INDEXED BY records_place
-    ON e.segment_id = c.segment_id AND e.start >= c.start AND e.start < c.until
+    ON e.segment_id = c.segment_id AND e.start >= c.start AND e.start < c.until AND e.kind <> 'rendered'
  CROSS JOIN records AS r ON r.job_id = e.job_id AND r.run = e.run AND r.item_id = e.item_id AND r.kind = :kind
   JOIN items AS i ON i.id = r.item_id
   JOIN hosts AS h ON h.id = i.host_id
   LEFT JOIN items AS p ON p.id = i.parent_id
   LEFT JOIN segments AS s ON s.id = r.segment_id
   LEFT JOIN segments AS b ON b.id = r.body_segment_id
+  LEFT JOIN records AS d ON r.kind = 'page' AND d.job_id = r.job_id AND d.run = r.run AND d.item_id = r.item_id
+                        AND d.ordinal = r.ordinal + 1 AND d.kind = 'rendered'
+  LEFT JOIN segments AS ds ON ds.id = d.segment_id
+  LEFT JOIN segments AS db ON db.id = d.body_segment_id
  WHERE j.id = :job_id
  ORDER BY c.number, e.start, r.ordinal;
 
