@@ -10,7 +10,19 @@ from tests.kit.clock import NOON
 from holdfast.domain.checkpoint import CheckpointReason, Counters
 from holdfast.domain.commit import Appended, Location, Stored
 from holdfast.domain.errors import StorageFailed
-from holdfast.domain.item import Consulted, Done, Failed, Record, Redirected, Rejudged, RetryAt, Skipped
+from holdfast.domain.item import (
+    Consulted,
+    Done,
+    Failed,
+    Handled,
+    Record,
+    Redirected,
+    Rejudged,
+    RetryAt,
+    Skipped,
+)
+from holdfast.ports.ledger import Rendering
+from holdfast.ports.segments import Original
 
 
 async def counters(work: Working) -> dict[str, int]:
@@ -770,6 +782,40 @@ async def test_a_record_that_shares_a_body_names_whose_that_is(store):
     await store.ledger.commit(work.lease, replace(batch(done(b)), appended=appended))
     first, second = await store.ledger.records(work.lease.job_id, after=0, limit=9)
     assert (first.same_as, second.same_as) == (None, a.url)
+
+
+async def test_a_page_that_a_browser_showed_names_what_that_made_and_whose_it_shares(store):
+    work = await store.working("a", "b", "c")
+    a, b, c = await work.take()
+
+    def shown(item):
+        rendering = replace(exchange(item.url, b"<p>made"), rendering=True)
+        made = Record("rendered", {"encoding": "rendered", "fetched_at": NOON}, rendering)
+        return Handled(item, Done((page(item.url, b"<shell>"), made)))
+
+    job_id = work.lease.job_id
+    await work.commit(shown(a))
+    (at, made) = await store.ledger.records(job_id, after=0, limit=9)
+    assert (at.kind, at.rendering) == ("page", Rendering(made.location))
+    assert (made.kind, made.rendering, at.body, at.shares) == ("rendered", None, made.location, None)
+    assert await store.ledger.record(job_id, a.id) == at
+    known = await store.ledger.originals(work.lease, [made.digest])
+    assert known == {made.digest: Original(made.location, a.url, NOON, "rendered")}
+    # The next one's response and rendering are the same as the first one's; its row shares the rendering.
+    segment, end = made.location.segment, made.location.offset + made.location.length
+    stored = tuple(
+        Stored(Location(segment, end + 50 * n, 50), one.digest, revisit_of=one.location)
+        for n, one in enumerate((at, made))
+    )
+    appended = Appended(segment, end, end + 100, crc=1, stored=stored)
+    committed = await store.ledger.commit(work.lease, replace(batch(shown(b)), appended=appended))
+    work.lease, work.written = replace(work.lease, seq=committed.seq), end + 100
+    second = (await store.ledger.records(job_id, after=a.id, limit=9, kind="page"))[0]
+    assert (second.revisit_of, second.shares, second.same_as) == (at.location, made.location, a.url)
+    assert second.body == made.location
+    await work.commit(done(c))
+    written = await store.ledger.written(job_id, after=0, until=9, kind="page")
+    assert [row.rendering is not None for row in written] == [True, True, False]
 
 
 # -- reading as of a commit

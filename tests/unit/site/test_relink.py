@@ -260,6 +260,7 @@ def test_a_row_says_all_there_is_to_say():
         "description": "",
         "canonical": None,
         "noindex": False,
+        "rendered": False,
         "lastmod": "2024-05-01",
         "charset": "utf-8",
         "http_version": "1.1",

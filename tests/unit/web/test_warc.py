@@ -221,6 +221,65 @@ def test_the_second_of_two_equal_bodies_in_a_batch_points_to_the_first(tmp_path)
     assert [reading.url for reading in readings(store, appended)] == urls
 
 
+def rendering(of: Exchange, document: bytes, at: float = AT + 1) -> Exchange:
+    """What a browser made of it."""
+    url = of.response.url
+    return replace(exchange(document, url, at=at, status=0, headers=()), rendering=True)
+
+
+def test_what_a_browser_made_of_a_page_is_a_conversion_of_its_response(tmp_path):
+    store = segments(tmp_path)
+    page = exchange(
+        b"<div id=root>", headers=(("Content-Type", "text/html"), ("Content-Encoding", "identity"))
+    )
+    [appended] = append(
+        store, [page, rendering(page, "<p>Made by a script: \u00e4".encode()), exchange(b"next")]
+    )
+    served, shown, after = readings(store, appended)
+    assert (served.status, served.body) == (200, b"<div id=root>")
+    assert (shown.url, shown.status, shown.headers, shown.revisit) == (page.response.url, 0, (), False)
+    assert shown.body == shown.payload == "<p>Made by a script: \u00e4".encode()
+    assert after.body == b"next"
+    assert [store.read(JOB, stored.location) for stored in appended.stored] == [served, shown, after]
+    path = folder(tmp_path) / appended.segment
+    assert passes_warcio_check(path)
+    with path.open("rb") as file:
+        records = {record.rec_type: dict(record.rec_headers.headers) for record in ArchiveIterator(file)}
+    assert records["conversion"]["WARC-Refers-To"] != records["response"]["WARC-Record-ID"]  # the last one's
+    assert records["conversion"]["Content-Type"] == "text/html; charset=utf-8"
+    assert records["conversion"]["WARC-Date"] == "2023-11-14T22:13:21.123456Z"
+
+
+def test_a_conversion_refers_to_the_response_right_before_it(tmp_path):
+    store = segments(tmp_path)
+    pages = [exchange(f"<{n}>".encode(), f"http://example.org/{n}") for n in range(2)]
+    batch = [one for page in pages for one in (page, rendering(page, page.response.body * 2))]
+    [appended] = append(store, batch)
+    with (folder(tmp_path) / appended.segment).open("rb") as file:
+        records = [(record.rec_type, record.rec_headers) for record in ArchiveIterator(file)]
+    responses = [headers["WARC-Record-ID"] for kind, headers in records if kind == "response"]
+    assert [headers["WARC-Refers-To"] for kind, headers in records if kind == "conversion"] == responses
+
+
+def test_the_same_rendering_of_two_pages_is_stored_once_and_no_response_is_taken_for_it(tmp_path):
+    store = segments(tmp_path)
+    pages = [exchange(b"<shell>", f"http://example.org/{n}") for n in range(2)]
+    same = b"<p>the same"
+    [appended] = append(
+        store, [pages[0], rendering(pages[0], same), exchange(same), pages[1], rendering(pages[1], same)]
+    )
+    places = [stored.location for stored in appended.stored]
+    assert [stored.revisit_of for stored in appended.stored] == [None, None, None, places[0], places[1]]
+    shown = readings(store, appended)[4]
+    assert (shown.revisit, shown.status, shown.body) == (True, 0, b"")
+    # What is known from earlier commits counts as well, if it is one's own kind.
+    digest = pages[0].digest
+    known = {digest: Original(places[0], "http://example.org/0", AT)}
+    [later] = append(store, [pages[0], rendering(pages[0], b"<shell>")], known=known, claim=lease(epoch=8))
+    assert [stored.revisit_of for stored in later.stored] == [places[0], None]
+    assert passes_warcio_check(folder(tmp_path) / later.segment)
+
+
 def test_payloads_lose_their_chunks_and_say_so(tmp_path):
     headers = (("Transfer-Encoding", "chunked"), ("Content-Length", "99"), ("Trailer", "X"), ("cookie", "c"))
     store = segments(tmp_path)
