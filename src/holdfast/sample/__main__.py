@@ -44,7 +44,7 @@ def _torment(arguments: Sequence[str]) -> int:
     base_url = start_attached_site(DEFAULT_PORT, Path(name))
     if base_url is not None:
         become([sys.executable, "-m", "holdfast", "chaos", f"{base_url}/", "--access-log", name, *arguments])
-    Path(name).unlink()
+    Path(name).unlink(missing_ok=True)
     return _USAGE_ERROR
 
 

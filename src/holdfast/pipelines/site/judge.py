@@ -184,11 +184,27 @@ class _Length:
         return f"{len(url)} bytes, at most {MAX_URL_BYTES}"
 
 
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that is asked about every address: by RE2, which no address can hold up.
+
+    What RE2 doesn't know (looking around, backreferences) is left to Python's own engine, which can be held up.
+    """
+    import re2  # noqa: PLC0415 - few crawls have patterns
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        found: re.Pattern[str] = re2.compile(pattern, options)
+    except re2.error:
+        return re.compile(pattern)
+    return found
+
+
 class _Excluded:
     name = "--exclude"
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = re.compile(pattern)
+        self._pattern = compiled(pattern)
 
     def verdict(self, url: str) -> Verdict | None:
         return SkipReason.EXCLUDED if self._pattern.search(url) else None
@@ -202,7 +218,7 @@ class _Included:
     name = "--include"
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._patterns = [compiled(pattern) for pattern in patterns]
 
     def verdict(self, url: str) -> Verdict | None:
         return None if any(pattern.search(url) for pattern in self._patterns) else SkipReason.NOT_INCLUDED
