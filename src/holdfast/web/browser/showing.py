@@ -64,6 +64,7 @@ class Showing:
         self._user_agent = user_agent
         self._served = page
         self._asked = asked
+        self._main: Page | None = None
         self._given = False
         self._onward: dict[str, None] = {}
         self._fetching: set[asyncio.Task[Response]] = set()
@@ -205,7 +206,7 @@ class Showing:
 
     def _is_main(self, request: Request) -> bool:
         try:
-            return request.frame == self._main.main_frame
+            return self._main is not None and request.frame == self._main.main_frame
         except Error:  # a window that is about to be
             return False
 
