@@ -74,7 +74,7 @@ def insert(db: apsw.Connection, lease: Lease, new: list[Found], change: Change) 
     """Write new items, and give their hosts rows. Also how a job gets its first ones."""
     if not new:
         return
-    names = json_rows({(found.host, found.stage) for found in new})
+    names = json_rows(dict.fromkeys((found.host, found.stage) for found in new))
     host_ids = {
         (name, stage): host_id
         for host_id, name, stage in fetch(
